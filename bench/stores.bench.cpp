@@ -2,6 +2,8 @@
 // The cost of the stores compared with what they are built on: a file, Redis and PostgreSQL servers
 // of its own, raw rows; and of encryption and compaction. Prints one line per row: name, ratio,
 // both medians. Needs the servers of `scripts/setup --test`.
+#include "postgres/postgres_connection.hpp"
+#include "postgres/postgres_sql.hpp"
 #include "support/raw_servers.hpp"
 #include "support/scratch.hpp"
 #include "support/steps.hpp"
@@ -22,6 +24,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -62,16 +65,21 @@ RunId fresh_run() {
 struct Spent {
   double seconds = 0;
   double working = 0;
+  double elsewhere = 0;  // As `server` says.
 };
-Spent time_appends(CheckpointStore& store, const std::vector<Group>& all) {
+Spent time_appends(
+    CheckpointStore& store, const std::vector<Group>& all,
+    const std::function<double()>& server = [] { return 0.0; }) {
   const RunId run = fresh_run();
   const Group first{{1, RecordKind::run_started, WallTime{},
                      std::make_shared<const Json>(Json{{"agent", "bench"}})}};
   const Lease lease = store.start({.id = run, .agent = "bench"}, first).value();
+  const double server_before = server();
   const auto begin = Clock::now();
   const double worked = thread_seconds();
   for (const Group& group : all) store.append(lease, group, RunStatus::running).value();
-  const Spent spent{.seconds = seconds_since(begin), .working = thread_seconds() - worked};
+  Spent spent{.seconds = seconds_since(begin), .working = thread_seconds() - worked};
+  spent.elsewhere = server() - server_before;
   store.release(lease).value();
   store.erase(run).value();
   return spent;
@@ -138,6 +146,21 @@ void redis() {
         return seconds;
       });
   row("Redis: pipelined XADD through hiredis", ours, raw);
+  // What both sides' processors do, where others use them as well.
+  const auto [ours_working, raw_working] = by_turns(
+      5 * rounds,
+      [&] {
+        const Spent spent = time_appends(*store, all, [&] { return raw_server.server_seconds(); });
+        return spent.working + spent.elsewhere;
+      },
+      [&] {
+        const double before = raw_server.server_seconds() + thread_seconds();
+        for (const Group& group : all) raw_server.add("raw", group);
+        const double working = raw_server.server_seconds() + thread_seconds() - before;
+        raw_server.forget("raw");
+        return working;
+      });
+  row("… processor time of server and client", ours_working, raw_working);
 }
 
 void postgres() {
@@ -174,6 +197,63 @@ void postgres() {
         return seconds_since(begin);
       });
   cost("PostgreSQL: listing 10,000 runs, against the raw query", listing, query);
+}
+
+// The append statement of the store, and the same without the comparison of epoch and owner, which
+// could be done in the client: by turns, a group each.
+void fencing_postgres() {
+  const test::PostgresServer server({"fsync=off"});
+  if (!server.ready()) return;
+  const auto store = PostgresStore::open(server.url()).value();
+  auto address = detail::parse_postgres_url(server.url(), std::chrono::seconds(5)).value();
+  detail::PgPool pool(std::move(address.connect), std::chrono::seconds(5), 1);
+  std::string fenced;
+  for (const char* at = detail::postgres_sql::append; *at != '\0'; ++at) {
+    if (*at != '@') {
+      fenced.push_back(*at);
+    } else {
+      fenced += at[1] >= 'a' ? "triage." : "triage";
+    }
+  }
+  const std::string comparison = "r.birth = g.birth AND r.epoch = g.epoch AND r.owner = $1::text";
+  std::string bare = fenced;
+  bare.replace(bare.find(comparison), comparison.size(),
+               "r.birth = g.birth AND $1::text IS NOT NULL");
+  for (const std::size_t size : {together, std::size_t{1}}) {
+    const RunId run = fresh_run();
+    const Lease lease = store->start({.id = run, .agent = "bench"}, {}).value();
+    const std::string owner =
+        server.ask("SELECT owner FROM triage.runs WHERE run_id = '" + run + "'").value();
+    Sequence next = 1;
+    const auto append = [&](const std::string& statement) {
+      std::vector<std::int64_t> batch, seq, kind, time, crc;
+      std::vector<std::string> body;
+      for (std::size_t i = 0; i < size; ++i, ++next) {
+        batch.push_back(1);
+        seq.push_back(static_cast<std::int64_t>(next));
+        kind.push_back(1);
+        time.push_back(1);
+        crc.push_back(1);
+        body.emplace_back(1'000, 'x');
+      }
+      const auto last = static_cast<std::int64_t>(next - 1);
+      detail::PgParameters parameters;
+      parameters.text(owner).number(30'000).texts({run}).numbers({lease.handle});
+      parameters.numbers({1}).texts({"running"}).numbers({1}).numbers({last}).numbers(batch);
+      parameters.numbers(seq).numbers(kind).numbers(time).numbers(crc).byte_strings(body);
+      parameters.numbers({last - static_cast<std::int64_t>(size)});
+      const auto begin = Clock::now();
+      pool.ask(statement, parameters).value();
+      return seconds_since(begin);
+    };
+    constexpr int appends = 600;
+    const auto [with, without] = by_turns(
+        appends, [&] { return append(fenced); }, [&] { return append(bare); });
+    cost(size == 1 ? "PostgreSQL: comparing birth, epoch and owner, one record"
+                   : "PostgreSQL: comparing birth, epoch and owner, groups of 64",
+         with, without);
+    store->release(lease).value();
+  }
 }
 
 void listing_sqlite(const Scratch& scratch) {
@@ -252,7 +332,8 @@ void compaction(const Scratch& scratch, std::size_t count) {
 }  // namespace
 }  // namespace triage::bench
 
-// Usage: store_figures [PART…]: files, redis, postgres, list, encryption, compaction; default: all.
+// Usage: store_figures [PART…]: files, redis, postgres, fencing, list, encryption, compaction;
+// default: all of these. And million: compaction with a million changes.
 int main(int count, char** arguments) {
   using namespace triage::bench;
   const std::vector<std::string> parts(arguments + 1, arguments + count);
@@ -264,7 +345,9 @@ int main(int count, char** arguments) {
   if (wanted("files")) json_files(scratch);
   if (wanted("redis")) redis();
   if (wanted("postgres")) postgres();
+  if (wanted("fencing")) fencing_postgres();
   if (wanted("list")) listing_sqlite(scratch);
   if (wanted("encryption")) encryption(scratch);
   if (wanted("compaction")) compaction(scratch, 100'000);
+  if (!parts.empty() && wanted("million")) compaction(scratch, 1'000'000);
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 namespace triage::bench {
@@ -51,6 +52,20 @@ void RawRedis::add(const std::string& stream, std::span<const Record> records) {
 
 void RawRedis::forget(const std::string& stream) {
   freeReplyObject(redisCommand(context_, "DEL %s", stream.c_str()));
+}
+
+double RawRedis::server_seconds() {
+  auto* const reply = static_cast<redisReply*>(redisCommand(context_, "INFO cpu"));
+  must(reply != nullptr && reply->str != nullptr, "Redis does not say what it has used");
+  const std::string text(reply->str, reply->len);
+  freeReplyObject(reply);
+  double seconds = 0;
+  for (const char* const name : {"used_cpu_user:", "used_cpu_sys:"}) {
+    const std::size_t at = text.find(name);
+    must(at != std::string::npos, "Redis does not say what it has used");
+    seconds += std::strtod(text.c_str() + at + std::string(name).size(), nullptr);
+  }
+  return seconds;
 }
 
 RawPostgres::RawPostgres(const std::string& url) : connection_(PQconnectdb(url.c_str())) {

@@ -24,6 +24,8 @@ class RawRedis {
   // One XADD per record, in one pipeline.
   void add(const std::string& stream, std::span<const Record> records);
   void forget(const std::string& stream);
+  // Processor time that the server has used.
+  [[nodiscard]] double server_seconds();
 
  private:
   redisContext* context_;

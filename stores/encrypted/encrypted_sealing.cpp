@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "encrypted_sealing.hpp"
 
+#include "aead.hpp"
 #include "journal/cbor_reader.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
@@ -22,10 +23,10 @@ namespace triage::inline v0_1 {
 namespace detail {
 namespace {
 
-constexpr std::size_t secret_size = crypto_aead_xchacha20poly1305_ietf_KEYBYTES;
-constexpr std::size_t nonce_size = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES;
-constexpr std::size_t tag_size = crypto_aead_xchacha20poly1305_ietf_ABYTES;
-static_assert(secret_size == 32 && crypto_onetimeauth_KEYBYTES == secret_size);
+constexpr std::size_t secret_size = aead::key_size;
+using aead::nonce_size;
+using aead::tag_size;
+static_assert(secret_size == 32);
 
 // Names on disk: see docs/checkpoint_format.md. They never change.
 constexpr std::string_view key_name = "key";
@@ -144,8 +145,8 @@ Result<const Sealer::Keys*> Sealer::keys_of(std::string_view id) {
 // same one with a probability of at most n / 2^107. It never leaves this function, except through a
 // keyed BLAKE2b, which would take longer over the whole body than the cipher.
 std::string Sealer::nonce_of(const Keys& keys, std::string_view bytes, std::string_view place) {
-  std::array<unsigned char, crypto_onetimeauth_BYTES> hash{};
-  crypto_onetimeauth(hash.data(), bytes_of(bytes), bytes.size(), bytes_of(keys.hash));
+  std::array<unsigned char, tag_size> hash{};
+  aead::poly1305(bytes, keys.hash, hash.data());
   std::string both(place);  // Of fixed size behind it: no other pair gives the same text.
   both.append(reinterpret_cast<const char*>(hash.data()), hash.size());
   return keyed_hash(keys.nonce, both, nonce_size);
@@ -170,10 +171,7 @@ void Sealer::seal(std::string_view bytes, std::string_view place, std::string& o
   out.append(nonce);
   const std::size_t begin = out.size();
   out.resize(begin + bytes.size() + tag_size);
-  unsigned long long size = 0;
-  crypto_aead_xchacha20poly1305_ietf_encrypt(bytes_of(out) + begin, &size, bytes_of(bytes),
-                                             bytes.size(), bytes_of(place), place.size(), nullptr,
-                                             bytes_of(nonce), bytes_of(keys->sealing));
+  aead::seal(bytes, place, nonce, keys->sealing, bytes_of(out) + begin);
 }
 
 bool Sealer::is_newest(std::string_view sealed) const {
@@ -187,10 +185,8 @@ Result<std::string> Sealer::open(std::string_view sealed, std::string_view place
   TRIAGE_TRY(keys, keys_of(parts->key));
   const std::string_view box = parts->box;
   std::string bytes(box.size() - nonce_size - tag_size, '\0');
-  unsigned long long size = 0;
-  if (crypto_aead_xchacha20poly1305_ietf_decrypt(
-          bytes_of(bytes), &size, nullptr, bytes_of(box) + nonce_size, box.size() - nonce_size,
-          bytes_of(place), place.size(), bytes_of(box), bytes_of(keys->sealing)) == 0) {
+  if (aead::open(box.substr(nonce_size), place, box.substr(0, nonce_size), keys->sealing,
+                 bytes_of(bytes))) {
     return outcome::success(std::move(bytes));
   }
   return corrupt("it was changed, or belongs to another place, or the key \"" +

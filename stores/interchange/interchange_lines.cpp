@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "interchange_lines.hpp"
 
+#include "triage/detail/json_depth.hpp"
 #include "triage/detail/try.hpp"
 
 #include <array>
@@ -11,6 +12,7 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr int format = 1;
+constexpr int deepest_line = max_body_depth + 2;
 constexpr std::array<std::pair<OwnSpace, std::string_view>, 3> spaces = {{
     {OwnSpace::suspensions, "suspensions"},
     {OwnSpace::signals, "signals"},
@@ -208,6 +210,7 @@ Result<ExportLine> ExportReader::next() {
   }
   const std::uint32_t before = crc_;
   crc_ = crc32c("\n", crc32c(text, crc_));
+  if (nested_deeper(text, deepest_line)) return corrupt("is nested too deep");
   const Json line = Json::parse(text, nullptr, false);
   if (!line.is_object()) return corrupt("is not a JSON object");
   ExportLine read;

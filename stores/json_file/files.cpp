@@ -75,8 +75,9 @@ FileMark mark_of(const struct stat& status) noexcept {
 }
 
 Result<File> open_file(const std::string& path, int flags) {
-  const int handle =
-      again_if_interrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, own_file); });
+  // A pipe in the place of a file must not make anybody wait for its other end.
+  const int handle = again_if_interrupted(
+      [&] { return ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, own_file); });
   if (handle < 0) return file_error("opening", path);
   return outcome::success(File(handle));
 }

@@ -5,6 +5,7 @@
 #include "triage/detail/try.hpp"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,6 +111,10 @@ Result<std::vector<RunId>> ids_in(const std::string& folder) {
   std::vector<RunId> ids;
   for (std::string& name : names.value()) {
     if (!name.ends_with(ending)) continue;
+    struct stat status {};
+    const bool other = ::stat((folder + "/" + name).c_str(), &status) == 0 &&
+                       !S_ISREG(status.st_mode);  // A folder or a pipe is no run.
+    if (other) continue;
     name.resize(name.size() - ending.size());
     if (check_run_id(name)) ids.push_back(std::move(name));
   }

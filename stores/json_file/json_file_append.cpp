@@ -113,6 +113,15 @@ Result<JsonFileJournals::Held*> JsonFileJournals::check_held(const Lease& lease)
   return outcome::success(&held);
 }
 
+// The file may have been cut off, or replaced by an older one.
+Result<void> JsonFileJournals::check_whole(const Held& held) {
+  if (held.stand.last >= held.acknowledged) return outcome::success();
+  return Error{Errc::corrupt,
+               "run \"" + held.head.info.id + "\" has lost acknowledged records: those behind " +
+                   std::to_string(held.stand.last) + " up to " + std::to_string(held.acknowledged) +
+                   "; its file was cut off, or an older one took its place"};
+}
+
 Result<std::string> JsonFileJournals::lines_of(const RunId& run,
                                                std::span<const Record* const> fresh,
                                                const RunStand& stand) const {
@@ -201,6 +210,7 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
   TRIAGE_TRYV(create_whole(folder_ + "/tmp", path, text, synced()));
   TRIAGE_TRYV(mark(held));
   held.end = text.size();
+  held.acknowledged = held.stand.last;
   Lease lease = lend(held);
   held_[run.id] = std::move(held);
   return outcome::success(std::move(lease));
@@ -246,6 +256,7 @@ Result<Lease> JsonFileJournals::acquire(const RunId& run) {
                " bytes of an append that was cut off before it was acknowledged; they are removed";
   }
   mark_.forget(key_of(seen.head.birth, seen.stand.epoch));
+  held.acknowledged = held.stand.last;
   Lease lease = lend(held);
   held_[run] = std::move(held);
   return outcome::success(std::move(lease));
@@ -320,6 +331,7 @@ Result<void> JsonFileJournals::append(const Lease& lease, std::span<const Record
   auto locked = lock(lease.run);
   if (!locked) return locked.error();
   TRIAGE_TRY(held, check_held(lease));
+  TRIAGE_TRYV(check_whole(*held));
   TRIAGE_TRY(fresh, not_stored(*held, records));
   if (fresh.empty() && held->stand.status == status) return outcome::success();
   RunStand stand = held->stand;
@@ -331,6 +343,7 @@ Result<void> JsonFileJournals::append(const Lease& lease, std::span<const Record
   TRIAGE_TRY(text, lines_of(lease.run, fresh, stand));
   TRIAGE_TRYV(write(*held, text));
   held->stand = std::move(stand);
+  held->acknowledged = held->stand.last;
   return outcome::success();
 }
 

@@ -76,6 +76,7 @@ Result<void> JsonFileJournals::replace(const Lease& lease, std::span<const Seque
   auto locked = lock(lease.run);
   if (!locked) return locked.error();
   TRIAGE_TRY(held, check_held(lease));
+  TRIAGE_TRYV(check_whole(*held));
   RunHead head = held->head;
   head.segment = 1;
   ++head.generation;

@@ -54,6 +54,7 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
     RunStand stand{};
     FileMark file{};
     std::uint64_t end = 0;
+    Sequence acknowledged = 0;           // The newest record.
     std::weak_ptr<const void> holder{};  // Expired once the lease is free.
   };
 
@@ -69,6 +70,8 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
   [[nodiscard]] static Error fenced(const Lease& lease, const std::string& why);
   // With the run's lock: checks the held lease against the disk. Errors: Errc::fenced.
   [[nodiscard]] Result<Held*> check_held(const Lease& lease);
+  // Errors: Errc::corrupt if acknowledged records are gone.
+  [[nodiscard]] static Result<void> check_whole(const Held& held);
   [[nodiscard]] Result<std::string> lines_of(const RunId& run, std::span<const Record* const> fresh,
                                              const RunStand& stand) const;
   // Appends; starts a new segment if the newest one is large.

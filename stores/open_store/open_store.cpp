@@ -159,8 +159,11 @@ std::string known_store_urls() {
 std::string without_secrets(std::string_view url) {
   std::string text(url);
   const std::size_t slashes = text.find("://");
-  if (slashes == text.npos) return text;
-  const std::size_t begin = slashes + 3;
+  const std::string_view scheme = scheme_of(url);
+  const bool path = scheme.empty() || scheme == "sqlite" || scheme == "file";
+  if (slashes == text.npos && path) return text;
+  // open_store() also takes a URL without the slashes.
+  const std::size_t begin = slashes == text.npos ? scheme.size() + 1 : slashes + 3;
   // A password may contain any character, even "?" and "/", so the last "@" ends it.
   const std::size_t at = text.rfind('@');
   if (at != text.npos && at >= begin) {

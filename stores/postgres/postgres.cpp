@@ -18,7 +18,6 @@ namespace detail {
 namespace {
 
 constexpr const char* format = "1";
-constexpr std::int64_t page = 1'000;  // Records per answer.
 constexpr std::string_view no_table = "42P01";
 constexpr std::string_view no_schema = "3F000";
 
@@ -37,7 +36,8 @@ std::string behind(std::string prefix) {
 }
 
 // One row of the journal: sequence, epoch, kind, time, checksum, body.
-void take_record(const RunId& run, const PgRows& rows, int row, JournalReading& out) {
+void take_record(const RunId& run, const PgRows& rows, JournalReading& out) {
+  constexpr int row = 0;
   const auto seq = static_cast<Sequence>(rows.number(row, 0));
   const auto epoch = static_cast<std::uint64_t>(rows.number(row, 1));
   const auto kind = static_cast<RecordKind>(rows.number(row, 2));
@@ -165,7 +165,7 @@ bool PostgresJournals::owned(const RunFacts& facts) {
   if (facts.owner == mark_.text()) {
     const std::scoped_lock here(mutex_);
     const auto held = held_.find(facts.birth);
-    return held != held_.end() && held->second == epoch;
+    return held != held_.end() && held->second.epoch == epoch;
   }
   switch (check_owner(facts.owner, mark_.text(), {facts.birth, epoch})) {
     case OwnerLife::alive:
@@ -210,33 +210,31 @@ Result<RunInfo> PostgresJournals::run(const RunId& id) {
   return outcome::success(std::move(facts.info));
 }
 
-Result<void> PostgresJournals::read_page(const RunId& run, std::int64_t birth, SequenceRange range,
-                                         std::optional<RecordKind> kind, JournalReading& out) {
-  std::int64_t from = largest(range.first);
-  while (true) {
-    PgParameters parameters;
-    parameters.number(birth).number(from).number(largest(range.last)).number(page);
-    if (kind) {
-      parameters.number(static_cast<std::int64_t>(*kind));
-    } else {
-      parameters.null();
-    }
-    TRIAGE_TRY(rows, ask(postgres_sql::read, parameters));
-    for (int row = 0; row < rows.size(); ++row) take_record(run, rows, row, out);
-    if (rows.size() < page) return outcome::success();
-    const std::int64_t last = rows.number(rows.size() - 1, 0);
-    if (last >= largest(range.last)) return outcome::success();
-    from = last + 1;
+Result<void> PostgresJournals::read_records(const RunId& run, std::int64_t birth,
+                                            SequenceRange range, std::optional<RecordKind> kind,
+                                            JournalReading& out) {
+  TRIAGE_TRYV(usable());
+  PgParameters parameters;
+  parameters.number(birth).number(largest(range.first)).number(largest(range.last));
+  if (kind) {
+    parameters.number(static_cast<std::int64_t>(*kind));
+  } else {
+    parameters.null();
   }
+  return pool_.stream(in_schema(postgres_sql::read), parameters,
+                      {.begin =
+                           [&] {
+                             out.records.clear();
+                             out.damaged.clear();
+                           },
+                       .take = [&](const PgRows& row) { take_record(run, row, out); }});
 }
 
 Result<JournalReading> PostgresJournals::read(const RunId& run, SequenceRange range) {
   TRIAGE_TRY(facts, facts_of(run));
   JournalReading reading{.info = std::move(facts.info)};
-  TRIAGE_TRYV(read_page(run, facts.birth, range, {}, reading));
-  const bool one_answer =
-      static_cast<std::int64_t>(reading.records.size() + reading.damaged.size()) < page;
-  if (one_answer && !reading.records.empty()) return outcome::success(std::move(reading));
+  TRIAGE_TRYV(read_records(run, facts.birth, range, {}, reading));
+  if (!reading.records.empty()) return outcome::success(std::move(reading));
   // Verify that it was not erased meanwhile.
   TRIAGE_TRY(again, facts_of(run));
   if (again.birth != facts.birth) {

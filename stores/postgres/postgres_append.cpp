@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Starting, owning and appending to runs in the PostgreSQL store.
+// Starting runs in the PostgreSQL store, and appending to them.
 #include "postgres_sql.hpp"
 #include "postgres_store.hpp"
 #include "storage/busy_run.hpp"
@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -18,17 +19,6 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr Sequence largest_sequence = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t random_number() { return static_cast<std::int64_t>(real_random()->next() >> 1U); }
-
-Lease lease_of(const RunId& run, std::int64_t birth, std::uint64_t epoch) {
-  return {.run = run, .epoch = epoch, .handle = birth};
-}
-
-Error fenced(const Lease& lease, std::string_view why) {
-  return {Errc::fenced, "the lease of run \"" + printable(lease.run) + "\" (epoch " +
-                            std::to_string(lease.epoch) + ") is lost: " + std::string(why)};
-}
 
 std::string encoded(const Record& record) {
   std::string body;
@@ -84,14 +74,14 @@ struct PostgresJournals::RecordRows {
 
 Result<Lease> PostgresJournals::start(const RunInfo& run, std::span<const Record> records) {
   TRIAGE_TRYV(check_run_id(run.id));
-  const std::int64_t birth = random_number();
-  const Lease lease = lease_of(run.id, birth, 1);
+  const std::int64_t birth = random_pg_number();
+  const Lease lease = pg_lease(run.id, birth, 1);
   RecordRows rows;
   TRIAGE_TRYV(rows.add(lease, records, 1));
   {
     // Before the server knows it, so that it never looks given up.
     const std::scoped_lock here(mutex_);
-    held_[birth] = 1;
+    held_[birth] = {.epoch = 1, .last = records.empty() ? 0 : records.back().seq()};
   }
   auto there =
       write(postgres_sql::start,
@@ -130,89 +120,28 @@ Result<Lease> PostgresJournals::started_before(const RunId& run, std::span<const
   }
   TRIAGE_TRY(reading, read(run, {}));
   if (!same_records(reading.records, records)) return conflict;
-  return outcome::success(lease_of(run, facts.value().birth, 1));
+  return outcome::success(pg_lease(run, facts.value().birth, 1));
 }
 
-Result<Lease> PostgresJournals::acquire(const RunId& run) {
-  // One at a time: between the server's answer and the note of it, the run looks given up.
-  const std::scoped_lock acquiring(acquiring_);
-  TRIAGE_TRY(facts, facts_of(run));
-  const Error busy = detail::busy_run(run, facts.owner, mark_.text());
-  if (facts.info.owned) return busy;
-  TRIAGE_TRY(epoch, take(facts));
-  if (!epoch) {  // Another process was faster, or erased it.
-    TRIAGE_TRYV(facts_of(run));
-    return busy;
-  }
-  const std::scoped_lock here(mutex_);
-  held_[facts.birth] = *epoch;
-  return outcome::success(lease_of(run, facts.birth, *epoch));
-}
-
-// The new epoch; empty if the run is not as it was seen.
-Result<std::optional<std::uint64_t>> PostgresJournals::take(const RunFacts& seen) {
-  TRIAGE_TRY(rows, write(postgres_sql::acquire, PgParameters()
-                                                    .text(seen.info.id)
-                                                    .number(seen.birth)
-                                                    .number(seen.epoch)
-                                                    .text(seen.owner)
-                                                    .text(mark_.text())
-                                                    .number(random_number())
-                                                    .number(options_.lease_timeout.count())));
-  std::optional<std::uint64_t> epoch;
-  if (!rows.empty()) epoch = static_cast<std::uint64_t>(rows.number(0, 0));
-  return outcome::success(epoch);
-}
-
-Result<std::vector<Lease>> PostgresJournals::claim_orphans(std::string_view agent,
-                                                           std::size_t most) {
-  const std::scoped_lock acquiring(acquiring_);
-  std::vector<Lease> claimed;
-  if (most == 0) return outcome::success(std::move(claimed));
-  TRIAGE_TRY(running,
-             listed({.agent = std::string(agent), .status = RunStatus::running, .limit = 0}));
-  std::vector<std::string> runs, owners;
-  std::vector<std::int64_t> births, epochs;
-  for (int row = 0; row < running.size(); ++row) {
-    RunFacts facts = facts_in(running, row);
-    if (facts.info.owned) continue;
-    runs.push_back(std::move(facts.info.id));
-    births.push_back(facts.birth);
-    epochs.push_back(facts.epoch);
-    owners.push_back(std::move(facts.owner));
-  }
-  if (runs.empty()) return outcome::success(std::move(claimed));
-  const std::size_t all = std::min(most, runs.size());
-  TRIAGE_TRY(taken, write(postgres_sql::claim, PgParameters()
-                                                   .texts(runs)
-                                                   .numbers(births)
-                                                   .numbers(epochs)
-                                                   .texts(owners)
-                                                   .number(static_cast<std::int64_t>(all))
-                                                   .text(mark_.text())
-                                                   .number(random_number())
-                                                   .number(options_.lease_timeout.count())));
-  const std::scoped_lock here(mutex_);
-  for (int row = 0; row < taken.size(); ++row) {
-    const auto epoch = static_cast<std::uint64_t>(taken.number(row, 2));
-    claimed.push_back(lease_of(RunId(taken.text(row, 0)), taken.number(row, 1), epoch));
-    held_[taken.number(row, 1)] = epoch;
-  }
-  return outcome::success(std::move(claimed));
-}
-
-Result<void> PostgresJournals::check_held(const Lease& lease) {
+Result<Sequence> PostgresJournals::check_held(const Lease& lease) {
   TRIAGE_TRYV(check_run_id(lease.run));
   const std::scoped_lock here(mutex_);
   const auto held = held_.find(lease.handle);
-  if (held != held_.end() && held->second == lease.epoch) return outcome::success();
-  return fenced(lease, "it was released, or belongs to another store");
+  if (held != held_.end() && held->second.epoch == lease.epoch) return held->second.last;
+  return pg_fenced(lease, "it was released, or belongs to another store");
+}
+
+void PostgresJournals::acknowledge(const Lease& lease, std::int64_t last) {
+  const std::scoped_lock here(mutex_);
+  const auto held = held_.find(lease.handle);
+  if (held == held_.end() || held->second.epoch != lease.epoch) return;
+  held->second.last = std::max(held->second.last, static_cast<Sequence>(last));
 }
 
 void PostgresJournals::forget(const Lease& lease) {
   const std::scoped_lock here(mutex_);
   const auto held = held_.find(lease.handle);
-  if (held != held_.end() && held->second == lease.epoch) held_.erase(held);
+  if (held != held_.end() && held->second.epoch == lease.epoch) held_.erase(held);
 }
 
 Result<void> PostgresJournals::append(const Lease& lease, std::span<const Record> records,
@@ -251,17 +180,21 @@ void PostgresJournals::append_group(std::span<AppendBatch> batches) {
 Result<std::vector<std::size_t>> PostgresJournals::append_some(
     std::span<AppendBatch> batches, const std::vector<std::size_t>& which, bool last_try) {
   std::vector<std::string> runs, statuses;
-  std::vector<std::int64_t> births, epochs, times, lasts;
+  std::vector<std::int64_t> births, epochs, times, lasts, known;
   std::vector<std::size_t> sent;
   RecordRows rows;
   for (const std::size_t i : which) {
     AppendBatch& batch = batches[i];
-    batch.outcome = check_held(batch.lease);
-    if (!batch.outcome) continue;
+    const auto held = check_held(batch.lease);
+    if (!held) {
+      batch.outcome = held.error();
+      continue;
+    }
     batch.outcome =
         rows.add(batch.lease, batch.records, static_cast<std::int64_t>(sent.size() + 1));
     if (!batch.outcome) continue;
     sent.push_back(i);
+    known.push_back(static_cast<std::int64_t>(held.value()));
     runs.push_back(batch.lease.run);
     births.push_back(batch.lease.handle);
     epochs.push_back(static_cast<std::int64_t>(batch.lease.epoch));
@@ -286,19 +219,30 @@ Result<std::vector<std::size_t>> PostgresJournals::append_some(
                                                       .numbers(rows.kind)
                                                       .numbers(rows.time)
                                                       .numbers(rows.crc)
-                                                      .byte_strings(rows.body)));
+                                                      .byte_strings(rows.body)
+                                                      .numbers(known)));
   for (std::size_t row = 0; row < sent.size(); ++row) {
     AppendBatch& batch = batches[sent[row]];
     const int at = static_cast<int>(row);
     if (at >= answers.size() || answers.number(at, 0) == 0) {
       forget(batch.lease);
-      batch.outcome = fenced(batch.lease, "another owner has taken the run, or it was erased");
+      batch.outcome = pg_fenced(batch.lease, "another owner has taken the run, or it was erased");
+    } else if (!answers.is_null(at, 3)) {
+      batch.outcome =
+          Error{Errc::corrupt,
+                "the PostgreSQL server has lost what it acknowledged of run \"" + batch.lease.run +
+                    "\": the records behind " + std::to_string(answers.number(at, 3)) + " up to " +
+                    std::to_string(known[row]) +
+                    "; it was restarted without them, as fsync or synchronous_commit off allow, or "
+                    "another server took its place"};
     } else if (!answers.is_null(at, 1) && !last_try) {
       doubtful.push_back(sent[row]);
     } else if (!answers.is_null(at, 1)) {
       batch.outcome =
           Error{Errc::conflict, "record " + std::to_string(answers.number(at, 1)) + " of run \"" +
                                     batch.lease.run + "\" is stored already, with other content"};
+    } else {
+      acknowledge(batch.lease, lasts[row]);
     }
   }
   return outcome::success(std::move(doubtful));
@@ -330,37 +274,7 @@ Result<void> PostgresJournals::replace(const Lease& lease, std::span<const Seque
                                                     .byte_strings(rows.body)));
   if (!held.empty()) return outcome::success();
   forget(lease);
-  return fenced(lease, "another owner has taken the run, or it was erased");
-}
-
-Result<void> PostgresJournals::renew(const Lease& lease) {
-  TRIAGE_TRYV(check_held(lease));
-  TRIAGE_TRY(rows, write(postgres_sql::renew, PgParameters()
-                                                  .text(lease.run)
-                                                  .number(lease.handle)
-                                                  .number(static_cast<std::int64_t>(lease.epoch))
-                                                  .text(mark_.text())
-                                                  .number(options_.lease_timeout.count())));
-  if (!rows.empty()) return outcome::success();
-  forget(lease);
-  return fenced(lease, "another owner has taken the run, or it was erased");
-}
-
-Result<void> PostgresJournals::release(const Lease& lease) {
-  const Result<void> ours = check_held(lease);
-  if (!ours && ours.error().code == Errc::fenced) return outcome::success();
-  TRIAGE_TRYV(ours);
-  const auto rows = write(postgres_sql::release, PgParameters()
-                                                     .text(lease.run)
-                                                     .number(lease.handle)
-                                                     .number(static_cast<std::int64_t>(lease.epoch))
-                                                     .text(mark_.text()));
-  // Given up from now on, even where that cannot be written.
-  forget(lease);
-  if (rows) return outcome::success();
-  const std::scoped_lock here(mutex_);
-  mark_.give_up({lease.handle, lease.epoch});
-  return rows.error();
+  return pg_fenced(lease, "another owner has taken the run, or it was erased");
 }
 
 Result<void> PostgresJournals::erase(const RunId& run) {
@@ -370,7 +284,7 @@ Result<void> PostgresJournals::erase(const RunId& run) {
   if (facts.info.owned) return busy;
   // Its suspensions name its keys.
   JournalReading reading{.info = facts.info};
-  TRIAGE_TRYV(read_page(run, facts.birth, {}, RecordKind::suspended, reading));
+  TRIAGE_TRYV(read_records(run, facts.birth, {}, RecordKind::suspended, reading));
   // Taken over first: of concurrent erasures only one succeeds, whichever replies get lost.
   TRIAGE_TRY(taken, take(facts));
   if (!taken) {

@@ -100,7 +100,8 @@ Result<void> flush(PGconn* connection, Point give_up) {
   return Error{Errc::io, "the PostgreSQL server takes nothing in time"};
 }
 
-Result<PGresult*> receive(PGconn* connection, Point give_up) {
+Result<PGresult*> receive(PGconn* connection, Point give_up, milliseconds timeout,
+                          const PgReader* reader) {
   PGresult* last = nullptr;
   while (true) {
     while (PQisBusy(connection) != 0) {
@@ -112,6 +113,11 @@ Result<PGresult*> receive(PGconn* connection, Point give_up) {
     }
     PGresult* const next = PQgetResult(connection);
     if (next == nullptr) return outcome::success(last);
+    if (reader != nullptr && PQresultStatus(next) == PGRES_SINGLE_TUPLE) {
+      reader->take(PgRows(next));
+      give_up = steady_clock::now() + timeout;
+      continue;
+    }
     const bool failed = last != nullptr && PQresultStatus(last) == PGRES_FATAL_ERROR;
     PQclear(failed ? next : last);  // The first failure is the one to report.
     if (!failed) last = next;
@@ -138,7 +144,8 @@ bool worth_waiting(std::string_view state) {
 
 // Sends one question, with or without parameters, and waits for its answer.
 Result<PgRows> ask_once(PGconn* connection, const std::string& statement,
-                        const PgParameters* parameters, Point give_up, std::string& state) {
+                        const PgParameters* parameters, const PgReader* reader, Point give_up,
+                        milliseconds timeout, std::string& state) {
   int sent = 0;
   if (parameters == nullptr) {
     sent = PQsendQuery(connection, statement.c_str());
@@ -154,8 +161,12 @@ Result<PgRows> ask_once(PGconn* connection, const std::string& statement,
                              nullptr, values.data(), sizes.data(), binary.data(), 1);
   }
   if (sent == 0) return Error{Errc::io, safe_text(connection, PQerrorMessage(connection))};
+  if (reader != nullptr) {
+    reader->begin();
+    PQsetSingleRowMode(connection);
+  }
   TRIAGE_TRYV(flush(connection, give_up));
-  TRIAGE_TRY(result, receive(connection, give_up));
+  TRIAGE_TRY(result, receive(connection, give_up, timeout, reader));
   if (result == nullptr) return Error{Errc::io, "the PostgreSQL server gave no answer"};
   PgRows rows(result);
   const ExecStatusType status = PQresultStatus(result);
@@ -260,7 +271,7 @@ void PgPool::give_back(Connection connection) {
 }
 
 Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* parameters,
-                           std::string* state) {
+                           const PgReader* reader, std::string* state) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; parameters != nullptr && i < parameters->values().size(); ++i) {
     const auto& value = parameters->values()[i];
@@ -278,7 +289,8 @@ Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* par
     Error error;
     auto connection = take(give_up);
     if (connection) {
-      auto rows = ask_once(connection.value().get(), statement, parameters, give_up, code);
+      auto rows = ask_once(connection.value().get(), statement, parameters, reader, give_up,
+                           timeout_, code);
       // If the connection is in doubt, it is not reused.
       const bool good = rows || (!code.empty() && !code.starts_with("57P") &&
                                  PQstatus(connection.value().get()) == CONNECTION_OK);
@@ -307,11 +319,18 @@ Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* par
 
 Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters& parameters,
                            std::string* state) {
-  return ask(statement, &parameters, state);
+  return ask(statement, &parameters, nullptr, state);
+}
+
+Result<void> PgPool::stream(const std::string& statement, const PgParameters& parameters,
+                            const PgReader& reader) {
+  TRIAGE_TRY(rows, ask(statement, &parameters, &reader, nullptr));
+  static_cast<void>(rows);
+  return outcome::success();
 }
 
 Result<void> PgPool::ask_script(const std::string& statements, std::string* state) {
-  TRIAGE_TRY(rows, ask(statements, nullptr, state));
+  TRIAGE_TRY(rows, ask(statements, nullptr, nullptr, state));
   static_cast<void>(rows);
   return outcome::success();
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,6 +66,13 @@ struct PgFailure {
   std::string state{};
 };
 
+// Takes the rows of an answer one by one, so that a large one is read within one statement and not
+// kept twice.
+struct PgReader {
+  std::function<void()> begin{};                  // Before the first row of each try.
+  std::function<void(const PgRows& row)> take{};  // One row.
+};
+
 // A few connections shared by threads.
 //
 // Thread-safety: all members may be called from several threads at once.
@@ -81,6 +89,9 @@ class PgPool {
   // the total is bounded by twice the timeout. `state`, if not null, receives the server's code.
   [[nodiscard]] Result<PgRows> ask(const std::string& statement, const PgParameters& parameters,
                                    std::string* state = nullptr);
+  // The same for an answer of any size; each row may take as long as the timeout.
+  [[nodiscard]] Result<void> stream(const std::string& statement, const PgParameters& parameters,
+                                    const PgReader& reader);
   // Several statements without parameters and rows, in one transaction.
   [[nodiscard]] Result<void> ask_script(const std::string& statements,
                                         std::string* state = nullptr);
@@ -95,7 +106,7 @@ class PgPool {
   using Point = std::chrono::steady_clock::time_point;
 
   [[nodiscard]] Result<PgRows> ask(const std::string& statement, const PgParameters* parameters,
-                                   std::string* state);
+                                   const PgReader* reader, std::string* state);
   [[nodiscard]] Result<Connection> take(Point give_up);
   void give_back(Connection connection);
 

@@ -46,24 +46,44 @@ class StopEvent {
 
 void PgListener::Finish::operator()(pg_conn* connection) const noexcept { PQfinish(connection); }
 
-bool PgListener::connect() {
+bool PgListener::connect(Point until, const std::stop_token& stop) {
   connection_.reset(connect_());
   if (!connection_ || PQstatus(connection_.get()) != CONNECTION_OK) return false;
   PQsetNoticeProcessor(
       connection_.get(), [](void*, const char*) {}, nullptr);
   char* const name = PQescapeIdentifier(connection_.get(), channel_.data(), channel_.size());
   if (name == nullptr) return false;
-  PGresult* const result = PQexec(connection_.get(), ("LISTEN " + std::string(name)).c_str());
-  const bool listens = PQresultStatus(result) == PGRES_COMMAND_OK;
-  PQclear(result);
+  const int sent = PQsendQuery(connection_.get(), ("LISTEN " + std::string(name)).c_str());
   PQfreemem(name);
+  if (sent == 0) return false;
+  const StopEvent stopped(stop);
+  // A server, or what stands in between, may accept a connection and then say nothing.
+  while (PQisBusy(connection_.get()) != 0) {
+    if (!await(stopped.file(), until) || stop.stop_requested()) return false;
+    if (PQconsumeInput(connection_.get()) == 0) return false;
+  }
+  bool listens = false;
+  while (PGresult* const result = PQgetResult(connection_.get())) {
+    listens = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+  }
   return listens;
+}
+
+// False once `until` has come.
+bool PgListener::await(int stopped, Point until) const {
+  const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
+  if (left <= 0) return false;
+  std::array<pollfd, 2> waited{pollfd{PQsocket(connection_.get()), POLLIN, 0},
+                               pollfd{stopped, POLLIN, 0}};
+  ::poll(waited.data(), waited.size(), static_cast<int>(std::min<long>(left, 1'000'000)));
+  return true;
 }
 
 PgListener::Heard PgListener::listen(Point until, const std::stop_token& stop) {
   // After a reconnect, notifications may have been missed.
-  const auto anew = [this] {
-    if (connect()) return Heard::something;
+  const auto anew = [&] {
+    if (connect(until, stop)) return Heard::something;
     connection_.reset();
     return Heard::lost;
   };
@@ -77,11 +97,7 @@ PgListener::Heard PgListener::listen(Point until, const std::stop_token& stop) {
       heard = true;
     }
     if (heard) return Heard::something;
-    const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
-    if (left <= 0 || stop.stop_requested()) return Heard::nothing;
-    std::array<pollfd, 2> waited{pollfd{PQsocket(connection_.get()), POLLIN, 0},
-                                 pollfd{stopped.file(), POLLIN, 0}};
-    ::poll(waited.data(), waited.size(), static_cast<int>(std::min<long>(left, 1'000'000)));
+    if (stop.stop_requested() || !await(stopped.file(), until)) return Heard::nothing;
   }
 }
 

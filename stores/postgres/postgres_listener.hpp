@@ -37,7 +37,8 @@ class PgListener {
   using Point = std::chrono::steady_clock::time_point;
   enum class Heard : std::uint8_t { nothing, something, lost };
 
-  [[nodiscard]] bool connect();
+  [[nodiscard]] bool connect(Point until, const std::stop_token& stop);
+  [[nodiscard]] bool await(int stopped, Point until) const;
   [[nodiscard]] Heard listen(Point until, const std::stop_token& stop);
 
   const PostgresStore::Connect connect_;

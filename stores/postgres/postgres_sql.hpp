@@ -78,12 +78,13 @@ WHERE ($1::bytea IS NULL OR agent = $1) AND ($2::bytea IS NULL OR label = $2)
   AND ($5::bigint IS NULL OR started_ms >= $5) AND ($6::bigint IS NULL OR started_ms < $6)
 ORDER BY started_ms DESC, run_id DESC LIMIT $7::bigint)";
 
-// Birth, first, last, limit; kind (null: any).
+// Birth, first, last; kind (null: any). One statement, so it sees the run before or after a
+// replacement.
 inline constexpr const char* read = R"(
 SELECT seq, epoch, kind, time_ms, crc, body FROM @records
 WHERE birth = $1::bigint AND seq BETWEEN $2::bigint AND $3::bigint
-  AND ($5::bigint IS NULL OR kind = $5)
-ORDER BY seq LIMIT $4::bigint)";
+  AND ($4::bigint IS NULL OR kind = $4)
+ORDER BY seq)";
 
 // 1 run, 2 birth, 3 owner, 4 lease, 5 agent, 6 label, 7 parent, 8 status, 9 started, 10 updated, 11
 // last; then of each record 12 sequence, 13 kind, 14 time, 15 checksum, 16 body. Returns whether
@@ -103,14 +104,17 @@ SELECT 1 FROM run UNION ALL SELECT 1 FROM @runs WHERE run_id = $1 AND birth = $2
 
 // 1 owner, 2 lease; of each batch 3 run, 4 birth, 5 epoch, 6 status, 7 time (0: no records), 8 last
 // sequence; of each record 9 number of its batch (from 1), 10 sequence, 11 kind, 12 time, 13
-// checksum, 14 body. Returns for each batch, in order: whether the lease is the newest, and the
-// first sequence stored with other content (null: none).
+// checksum, 14 body; of each batch 15 the newest record that was acknowledged to its owner. Returns
+// for each batch, in order: whether the lease is the newest; the first sequence stored with other
+// content (null: none); nothing; the newest record there is, if the server has lost acknowledged
+// ones (else null): it takes none behind the hole.
 inline constexpr const char* append = R"(
 WITH given AS MATERIALIZED (
   SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[],
-    $8::bigint[]) WITH ORDINALITY AS g(run_id, birth, epoch, status, time_ms, last, n)
+    $8::bigint[], $15::bigint[])
+    WITH ORDINALITY AS g(run_id, birth, epoch, status, time_ms, last, known, n)
 ), held AS MATERIALIZED (
-  SELECT g.n, r.run_id, r.birth, r.epoch, r.last AS stored
+  SELECT g.n, r.run_id, r.birth, r.epoch, r.last AS stored, r.last < g.known AS lost
   FROM given g JOIN @runs r ON r.run_id = g.run_id
   WHERE r.birth = g.birth AND r.epoch = g.epoch AND r.owner = $1::text
   ORDER BY r.run_id FOR UPDATE OF r
@@ -119,7 +123,7 @@ WITH given AS MATERIALIZED (
     $14::bytea[]) AS r(n, seq, kind, time_ms, crc, body)
 ), other AS MATERIALIZED (
   SELECT held.n, min(record.seq) AS seq FROM record JOIN held USING (n)
-  WHERE record.seq <= held.stored AND NOT EXISTS (
+  WHERE record.seq <= held.stored AND NOT held.lost AND NOT EXISTS (
     SELECT FROM @records s WHERE s.birth = held.birth AND s.seq = record.seq
       AND s.kind = record.kind AND s.time_ms = record.time_ms AND s.body = record.body)
   GROUP BY held.n
@@ -127,16 +131,18 @@ WITH given AS MATERIALIZED (
   INSERT INTO @records (birth, seq, epoch, kind, time_ms, crc, body)
   SELECT held.birth, record.seq, held.epoch, record.kind, record.time_ms, record.crc, record.body
   FROM record JOIN held USING (n)
-  WHERE record.seq > held.stored AND NOT EXISTS (SELECT FROM other WHERE other.n = record.n)
+  WHERE record.seq > held.stored AND NOT held.lost
+    AND NOT EXISTS (SELECT FROM other WHERE other.n = record.n)
 ), noted AS (
   UPDATE @runs r SET status = g.status, last = greatest(r.last, g.last),
     updated_ms = CASE WHEN g.last > r.last THEN g.time_ms ELSE r.updated_ms END,
     until_ms = )" TRIAGE_PG_NOW R"( + $2::bigint
   FROM held JOIN given g USING (n)
-  WHERE r.run_id = held.run_id AND NOT EXISTS (SELECT FROM other WHERE other.n = g.n)
+  WHERE r.run_id = held.run_id AND NOT held.lost
+    AND NOT EXISTS (SELECT FROM other WHERE other.n = g.n)
 )
 SELECT held.n IS NOT NULL, other.seq, CASE WHEN g.status = 'suspended' THEN )" TRIAGE_PG_TELL
-                                      R"( END
+                                      R"( END, CASE WHEN held.lost THEN held.stored END
 FROM given g LEFT JOIN held USING (n) LEFT JOIN other USING (n) ORDER BY g.n)";
 
 // 1 run, 2 birth, 3 epoch, 4 owner, 5 lease; of each range of sequences that go 6 first, 7 last; of

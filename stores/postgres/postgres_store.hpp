@@ -18,12 +18,17 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
 
 // Milliseconds since 1970, the tables' time format.
 inline std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
+
+[[nodiscard]] std::int64_t random_pg_number();
+[[nodiscard]] Lease pg_lease(const RunId& run, std::int64_t birth, std::uint64_t epoch);
+[[nodiscard]] Error pg_fenced(const Lease& lease, std::string_view why);
 
 class PostgresJournals final : public PostgresStore,
                                public ClaimsOrphans,
@@ -80,13 +85,15 @@ class PostgresJournals final : public PostgresStore,
   [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
   [[nodiscard]] RunFacts facts_in(const PgRows& rows, int row);
   [[nodiscard]] bool owned(const RunFacts& facts);
-  [[nodiscard]] Result<void> read_page(const RunId& run, std::int64_t birth, SequenceRange range,
-                                       std::optional<RecordKind> kind, JournalReading& out);
+  [[nodiscard]] Result<void> read_records(const RunId& run, std::int64_t birth, SequenceRange range,
+                                          std::optional<RecordKind> kind, JournalReading& out);
   [[nodiscard]] Result<std::optional<std::uint64_t>> take(const RunFacts& seen);
-  [[nodiscard]] Result<void> check_held(const Lease& lease);
+  // The newest record that was acknowledged under it.
+  [[nodiscard]] Result<Sequence> check_held(const Lease& lease);
   [[nodiscard]] Result<std::vector<std::size_t>> append_some(std::span<AppendBatch> batches,
                                                              const std::vector<std::size_t>& which,
                                                              bool last_try);
+  void acknowledge(const Lease& lease, std::int64_t last);
   void forget(const Lease& lease);
   [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
 
@@ -98,8 +105,11 @@ class PostgresJournals final : public PostgresStore,
   std::mutex acquiring_;
   std::mutex mutex_;  // Guards the members below.
   OwnerMark mark_;
-  // Leases held here: births of runs to epochs.
-  std::map<std::int64_t, std::uint64_t> held_{};
+  struct Held {
+    std::uint64_t epoch = 0;
+    Sequence last = 0;  // The newest record that the server has answered for, as far as known here.
+  };
+  std::map<std::int64_t, Held> held_{};  // By the births of runs whose lease is held here.
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening, reading and keys of the Redis store.
+// Opening the Redis store, and what it knows of runs.
 #include "triage/stores/redis.hpp"
 
 #include "redis_numbers.hpp"
@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace triage::inline v0_1 {
 namespace detail {
 namespace {
 
-constexpr std::uint64_t format = 1;
-constexpr std::size_t head_of_content = 9;  // Kind and time, before the body.
-constexpr std::size_t page = 1'000;         // Records or runs per answer.
+constexpr std::uint64_t format = 2;  // 1 had one record in an entry; it is still read.
+constexpr std::size_t runs_a_page = 1'000;
 
 WallTime to_time(std::string_view text) {
   return WallTime(std::chrono::milliseconds(number<std::int64_t>(text)));
@@ -31,8 +31,6 @@ std::int64_t server_ms(const redisReply& time) {
          number<std::int64_t>(text_of(time.element[1])) / 1'000;
 }
 
-Error not_understood() { return {Errc::io, "the Redis server gave an answer of another shape"}; }
-
 bool matches(const RunInfo& info, const RunQuery& query) {
   return (query.agent.empty() || info.agent == query.agent) &&
          (query.label.empty() || info.label == query.label) &&
@@ -40,36 +38,6 @@ bool matches(const RunInfo& info, const RunQuery& query) {
          (!query.status || info.status == *query.status) &&
          (!query.started_since || info.started >= *query.started_since) &&
          (!query.started_until || info.started < *query.started_until);
-}
-
-// One entry of a stream: [id, [b, content, c, "epoch:checksum"]].
-void take_entry(const RunId& run, const redisReply& entry, JournalReading& out) {
-  const auto seq = number<Sequence>(entry.elements > 0 ? text_of(entry.element[0]) : "");
-  const auto damaged = [&](std::string_view why) {
-    out.damaged.push_back({seq,
-                           {Errc::corrupt, "record " + std::to_string(seq) + " of run \"" + run +
-                                               "\" " + std::string(why)},
-                           {}});
-  };
-  if (entry.elements != 2 || entry.element[1]->elements != 4) return damaged("has no content");
-  const std::string content = text_of(entry.element[1]->element[1]);
-  const std::string check = text_of(entry.element[1]->element[3]);
-  const std::size_t colon = check.find(':');
-  if (content.size() < head_of_content || colon == check.npos) return damaged("is cut off");
-  std::uint64_t ms = 0;
-  for (std::size_t i = 0; i < 8; ++i) {
-    ms |= std::uint64_t{static_cast<unsigned char>(content[1 + i])} << (8 * i);
-  }
-  const auto kind = static_cast<RecordKind>(static_cast<unsigned char>(content[0]));
-  const WallTime time(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
-  std::string body = content.substr(head_of_content);
-  const auto epoch = number<std::uint64_t>(check);
-  if (number<std::uint32_t>(std::string_view(check).substr(colon + 1)) !=
-          record_checksum(run, epoch, seq, kind, time, body) ||
-      !is_known(kind)) {
-    return damaged("does not match its checksum");
-  }
-  out.records.emplace_back(seq, kind, time, std::make_shared<const std::string>(std::move(body)));
 }
 
 }  // namespace
@@ -110,14 +78,16 @@ Result<RedisConnection::Replies> RedisJournals::ask_all(const std::vector<RedisW
 }
 
 Result<RedisJournals::Answer> RedisJournals::run_script(const char* script, const RedisWords& keys,
-                                                        const RedisWords& arguments) {
+                                                        RedisWords arguments) {
   TRIAGE_TRYV(writable());
   RedisWords words{"EVAL", script, std::to_string(keys.size())};
+  words.reserve(words.size() + keys.size() + arguments.size());
   words.insert(words.end(), keys.begin(), keys.end());
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.insert(words.end(), std::make_move_iterator(arguments.begin()),
+               std::make_move_iterator(arguments.end()));
   TRIAGE_TRY(reply, ask(words));
   if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0) {
-    return not_understood();
+    return detail::odd_redis_answer();
   }
   return Answer{text_of(reply->element[0]),
                 reply->elements > 1 ? text_of(reply->element[1]) : std::string()};
@@ -169,10 +139,16 @@ Result<void> RedisJournals::look() {
     return Error{Errc::not_found,
                  "no Redis store lies under the prefix \"" + printable(options_.prefix) + "\""};
   }
-  if (number<std::uint64_t>(text_of(stored.get())) != format) {
+  const std::string has = text_of(stored.get());
+  if (!is_number<std::uint64_t>(has) || number<std::uint64_t>(has) - 1 >= format) {
     return Error{Errc::unsupported, "what lies under the prefix \"" + printable(options_.prefix) +
-                                        "\" has format " + printable(text_of(stored.get())) +
-                                        "; this version reads format " + std::to_string(format)};
+                                        "\" has format " + printable(has) +
+                                        "; this version reads formats 1 to " +
+                                        std::to_string(format)};
+  }
+  if (!options_.read_only && number<std::uint64_t>(has) < format) {
+    TRIAGE_TRYV(run_script(redis_scripts::raise, {options_.prefix + "format"},
+                           {has, std::to_string(format)}));
   }
   return outcome::success();
 }
@@ -212,7 +188,8 @@ Result<RedisJournals::RunFacts> RedisJournals::facts_in(const RunId& run,
   RunFacts facts{.birth = said["birth"],
                  .epoch = said["epoch"],
                  .owner = said["owner"],
-                 .until_ms = number<std::int64_t>(said["until"])};
+                 .until_ms = number<std::int64_t>(said["until"]),
+                 .exchanged = said["exchanged"]};
   facts.info = {.id = run,
                 .agent = said["agent"],
                 .label = said["label"],
@@ -254,39 +231,18 @@ Result<RunInfo> RedisJournals::run(const RunId& id) {
   return outcome::success(std::move(facts.info));
 }
 
-Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range) {
-  TRIAGE_TRY(facts, facts_of(run));
-  JournalReading reading{.info = std::move(facts.info)};
-  std::string from = std::to_string(range.first) + "-0";
-  const std::string till = std::to_string(range.last) + "-0";
-  bool more = true;
-  for (std::size_t pages = 1; more; ++pages) {
-    TRIAGE_TRY(reply, ask({"XRANGE", log_key(run), from, till, "COUNT", std::to_string(page)}));
-    for (std::size_t i = 0; i < reply->elements; ++i) {
-      take_entry(run, *reply->element[i], reading);
-    }
-    more = reply->elements == page;
-    if (more) {
-      const redisReply& last = *reply->element[page - 1];
-      const auto seq = last.elements > 0 ? number<Sequence>(text_of(last.element[0])) : 0;
-      if (seq == 0 || seq < range.first) return not_understood();
-      from = "(" + text_of(last.element[0]);
-    }
-    if (more || pages == 1) continue;
-    // Verify that no other run took its place meanwhile.
-    TRIAGE_TRY(again, facts_of(run));
-    if (again.birth != facts.birth) {
-      return Error{Errc::busy, "run \"" + run + "\" was erased and made anew while it was read"};
-    }
-  }
-  return outcome::success(std::move(reading));
+// Without this, the list of runs would keep the names of all that have ever expired.
+void RedisJournals::forget_expired(const std::vector<RunId>& gone) {
+  if (options_.read_only || options_.ttl.count() == 0) return;
+  for (const RunId& run : gone) static_cast<void>(unlist(run));
 }
 
 Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
   TRIAGE_TRY(reply, ask({"SMEMBERS", options_.prefix + "runs"}));
   std::vector<RunInfo> found;
-  for (std::size_t first = 0; first < reply->elements; first += page) {
-    const std::size_t end = std::min(first + page, reply->elements);
+  std::vector<RunId> gone;
+  for (std::size_t first = 0; first < reply->elements; first += runs_a_page) {
+    const std::size_t end = std::min(first + runs_a_page, reply->elements);
     std::vector<RedisWords> questions;
     std::vector<RunId> ids;
     for (std::size_t i = first; i < end; ++i) {
@@ -297,11 +253,15 @@ Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
     for (std::size_t i = 0; i < answers.size(); ++i) {
       TRIAGE_TRY(stored, std::move(answers[i]));
       auto facts = facts_in(ids[i], *stored);
-      if (!facts && facts.error().code == Errc::not_found) continue;  // Erased or expired.
+      if (!facts && facts.error().code == Errc::not_found) {  // Erased or expired.
+        gone.push_back(ids[i]);
+        continue;
+      }
       if (!facts) return facts.error();
       if (matches(facts.value().info, query)) found.push_back(std::move(facts.value().info));
     }
   }
+  forget_expired(gone);
   std::sort(found.begin(), found.end(), [](const RunInfo& a, const RunInfo& b) {
     return a.started != b.started ? a.started > b.started : a.id > b.id;
   });

@@ -15,17 +15,49 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr Sequence largest_sequence = Sequence{1} << 53U;  // The scripts count in doubles.
-
 std::string milliseconds(WallTime time) { return std::to_string(time.time_since_epoch().count()); }
 
-// Kind, time and body: distinguishes records with the same sequence.
-std::string content_of(const Record& record) {
-  std::string content(1, static_cast<char>(record.kind()));
+// How many records go into one entry of a stream. More are no faster, and what reads a part of a
+// run reads whole entries; the server takes none of a gigabyte.
+constexpr std::size_t most_an_entry = 64;
+constexpr std::size_t most_bytes_an_entry = std::size_t{1} << 20U;
+
+std::string records_an_entry(std::span<const Record> records, const RedisWords& words) {
+  std::size_t largest = 1;
+  for (std::size_t i = words.size() - 2 * records.size(); i < words.size(); ++i) {
+    largest = std::max(largest, words[i].size());
+  }
+  return std::to_string(std::clamp(most_bytes_an_entry / largest, std::size_t{1}, most_an_entry));
+}
+
+// Epoch, checksum, kind, time and body; what follows the second colon distinguishes records with
+// the same sequence. Errors: Errc::invalid_argument.
+Result<std::string> value_of(const Lease& lease, const Record& record) {
+  constexpr std::size_t digits = 8;
+  const Record::Bytes* const ready = record.bytes();
+  std::string value = std::to_string(lease.epoch);
+  if (ready != nullptr && *ready != nullptr) value.reserve(value.size() + 19 + (*ready)->size());
+  value.push_back(':');
+  const std::size_t check = value.size();
+  value.append(digits, '0');
+  value.push_back(':');
+  value.push_back(static_cast<char>(record.kind()));
   const auto ms = static_cast<std::uint64_t>(record.time().time_since_epoch().count());
-  for (int i = 0; i < 8; ++i) content.push_back(static_cast<char>(ms >> (8 * i)));
-  record.encode_body(content);
-  return content;
+  for (int i = 0; i < 8; ++i) value.push_back(static_cast<char>(ms >> (8 * i)));
+  const std::size_t begin = value.size();
+  record.encode_body(value);
+  const std::string_view body = std::string_view(value).substr(begin);
+  if (!fits_in_memory(body)) {
+    return Error{Errc::invalid_argument, "record " + std::to_string(record.seq()) + " of run \"" +
+                                             lease.run +
+                                             "\" is deeper or larger than what can be read back"};
+  }
+  const std::uint32_t crc =
+      record_checksum(lease.run, lease.epoch, record.seq(), record.kind(), record.time(), body);
+  for (std::size_t i = 0; i < digits; ++i) {
+    value[check + i] = "0123456789abcdef"[(crc >> (4 * (digits - 1 - i))) & 0xFU];
+  }
+  return outcome::success(std::move(value));
 }
 
 Lease lease_of(const RunId& run, const std::string& birth, std::uint64_t epoch) {
@@ -39,26 +71,22 @@ Error fenced(const Lease& lease, const std::string& why) {
 
 }  // namespace
 
+// Appends how many records go into an entry, then sequence and value of each.
 Result<void> RedisJournals::add_records(const Lease& lease, std::span<const Record> records,
                                         RedisWords& words) const {
+  const std::size_t many = words.size();
+  words.reserve(many + 1 + 2 * records.size());
+  words.emplace_back();
   for (const Record& record : records) {
     if (record.seq() == 0 || record.seq() > largest_sequence) {
       return Error{Errc::invalid_argument,
                    "sequence " + std::to_string(record.seq()) + ": allowed are 1 to 2^53"};
     }
-    std::string content = content_of(record);
-    const std::string_view body = std::string_view(content).substr(9);
-    if (!fits_in_memory(body)) {
-      return Error{Errc::invalid_argument, "record " + std::to_string(record.seq()) + " of run \"" +
-                                               lease.run +
-                                               "\" is deeper or larger than what can be read back"};
-    }
-    const std::uint32_t crc =
-        record_checksum(lease.run, lease.epoch, record.seq(), record.kind(), record.time(), body);
+    TRIAGE_TRY(value, value_of(lease, record));
     words.push_back(std::to_string(record.seq()));
-    words.push_back(std::move(content));
-    words.push_back(std::to_string(lease.epoch) + ":" + std::to_string(crc));
+    words.push_back(std::move(value));
   }
+  words[many] = records_an_entry(records, words);
   return outcome::success();
 }
 
@@ -89,7 +117,8 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
     const std::scoped_lock here(mutex_);
     held_[birth] = {"1", last};
   }
-  TRIAGE_TRY(answer, run_script(redis_scripts::start, {facts_key(run.id), log_key(run.id)}, words));
+  TRIAGE_TRY(answer, run_script(redis_scripts::start, {facts_key(run.id), log_key(run.id)},
+                                std::move(words)));
   if (answer.word != "ok") {
     forget(lease);
     return started_before(run.id, records);
@@ -146,12 +175,11 @@ Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, co
       return fenced(lease, "it was released, or belongs to another store");
     }
   }
-  RedisWords words{std::to_string(lease.handle), std::to_string(lease.epoch), mark_.text()};
-  words.insert(words.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
+  more.insert(more.begin(),
+              {std::to_string(lease.handle), std::to_string(lease.epoch), mark_.text()});
   RedisWords keys{facts_key(lease.run), log_key(lease.run)};
   keys.insert(keys.end(), more_keys.begin(), more_keys.end());
-  TRIAGE_TRY(answer, run_script(script, keys, words));
+  TRIAGE_TRY(answer, run_script(script, keys, std::move(more)));
   if (answer.word == "fenced") {
     forget(lease);
     return fenced(lease, answer.more);
@@ -230,13 +258,18 @@ Result<void> RedisJournals::erase(const RunId& run) {
     return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
   }
   if (answer.word != "ok") return busy;
+  TRIAGE_TRYV(unlist(run));
+  return erase_keys(reading);
+}
+
+Result<void> RedisJournals::unlist(const RunId& run) {
   TRIAGE_TRYV(ask({"SREM", options_.prefix + "runs", run}));
   // Whoever started a run of this name meanwhile may have listed it before that.
   TRIAGE_TRY(there, ask({"EXISTS", facts_key(run)}));
   if (there->integer != 0) {
     TRIAGE_TRYV(ask({"SADD", options_.prefix + "runs", run}));
   }
-  return erase_keys(reading);
+  return outcome::success();
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -30,11 +30,8 @@ class Filling {
       first = end + 1;
     }
   }
-  // Words of one record: sequence, content, checksum.
-  void put(RedisWords words) {
-    words.insert(words.begin(), "put");
-    add(std::move(words));
-  }
+  // "put", and one record: sequence, value.
+  void put(RedisWords words) { add(std::move(words)); }
   [[nodiscard]] const std::vector<RedisWords>& scripts() const noexcept { return scripts_; }
 
  private:
@@ -77,6 +74,7 @@ Result<void> RedisJournals::replace(const Lease& lease, std::span<const Sequence
     for (; at < instead.size() && instead[at].seq() <= range.last; ++at) {
       RedisWords words;
       TRIAGE_TRYV(add_records(lease, instead.subspan(at, 1), words));
+      words.front() = "put";
       filling.put(std::move(words));
     }
     next = range.last + 1;

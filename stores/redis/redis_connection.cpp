@@ -262,7 +262,7 @@ Result<void> RedisConnection::connect() {
 // Says who we are, and chooses the database.
 Result<void> RedisConnection::greet() {
   const auto say = [&](const RedisWords& words) -> Result<void> {
-    TRIAGE_TRY(replies, ask_once({words}));
+    TRIAGE_TRY(replies, ask_once({&words, 1}));
     if (replies.front()) return outcome::success();
     Error error = replies.front().error();
     // A server that does not know the command quotes its words, in a form of its own.
@@ -282,13 +282,14 @@ Result<void> RedisConnection::greet() {
   return outcome::success();
 }
 
-Result<RedisConnection::Replies> RedisConnection::ask_once(
-    const std::vector<RedisWords>& questions) {
+Result<RedisConnection::Replies> RedisConnection::ask_once(std::span<const RedisWords> questions) {
   const NoBrokenPipe here;
   if (address_.tls) static_cast<void>(take_tls_complaint());  // It may be another connection's.
   for (const RedisWords& words : questions) {
     std::vector<const char*> texts;
     std::vector<std::size_t> sizes;
+    texts.reserve(words.size());
+    sizes.reserve(words.size());
     for (const std::string& word : words) {
       texts.push_back(word.data());
       sizes.push_back(word.size());
@@ -313,8 +314,7 @@ Result<RedisConnection::Replies> RedisConnection::ask_once(
   return outcome::success(std::move(replies));
 }
 
-Result<RedisConnection::Replies> RedisConnection::ask_all(
-    const std::vector<RedisWords>& questions) {
+Result<RedisConnection::Replies> RedisConnection::ask_all(std::span<const RedisWords> questions) {
   using std::chrono::steady_clock;
   const auto give_up = steady_clock::now() + timeout_;
   std::chrono::milliseconds pause = first_pause;
@@ -347,7 +347,7 @@ Result<RedisConnection::Replies> RedisConnection::ask_all(
 }
 
 Result<RedisReply> RedisConnection::ask(const RedisWords& words) {
-  TRIAGE_TRY(replies, ask_all({words}));
+  TRIAGE_TRY(replies, ask_all({&words, 1}));
   return std::move(replies.front());
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,7 +61,7 @@ class RedisConnection {
   // The same for several queries at once; one reply each, in order. A server's error for a single
   // query only affects its reply.
   using Replies = std::vector<Result<RedisReply>>;
-  [[nodiscard]] Result<Replies> ask_all(const std::vector<RedisWords>& questions);
+  [[nodiscard]] Result<Replies> ask_all(std::span<const RedisWords> questions);
   // For a child made by fork(), which must not close its parent's connection.
   void abandon() noexcept { context_.release(); }
 
@@ -71,7 +72,7 @@ class RedisConnection {
   [[nodiscard]] redisContext* opened() const;
   [[nodiscard]] Result<void> connect();
   [[nodiscard]] Result<void> greet();
-  [[nodiscard]] Result<Replies> ask_once(const std::vector<RedisWords>& questions);
+  [[nodiscard]] Result<Replies> ask_once(std::span<const RedisWords> questions);
   [[nodiscard]] Error lost(std::string_view what) const;
   [[nodiscard]] Error broken() const;
 

@@ -2,6 +2,10 @@
 #pragma once
 // Atomic operations on the Redis server. KEYS: the run's facts, then its journal; or the hash of a
 // space. Each returns a word and its values, and recognises a retry after a lost reply.
+//
+// An entry of a journal holds one or more records in the order of their sequences; its id is the
+// last one's. Each is a field, whose name is the sequence, and whose value is "epoch:checksum:" and
+// the content. Format 1 had one record an entry: fields "b" (content) and "c" (epoch:checksum).
 
 namespace triage::inline v0_1::detail::redis_scripts {
 
@@ -17,17 +21,26 @@ namespace triage::inline v0_1::detail::redis_scripts {
   "  end\n"                                                                      \
   "end\n"
 
-// birth, owner, lease, ttl, agent, label, parent, status, started, updated, last; then sequence,
-// content and checksum of each record.
-inline constexpr const char* start = TRIAGE_REDIS_TOUCH R"(
+// Prepended to every script that appends: `add` appends the records from argument `from` on, at
+// most `most` an entry. One call of the server for many records costs a third of one for each.
+#define TRIAGE_REDIS_ADD                                                                \
+  "local function add(from, most)\n"                                                    \
+  "  while from < #ARGV do\n"                                                           \
+  "    local till = math.min(from + 2 * most - 1, #ARGV)\n"                             \
+  "    redis.call('XADD', KEYS[2], ARGV[till - 1] .. '-0', unpack(ARGV, from, till))\n" \
+  "    from = till + 1\n"                                                               \
+  "  end\n"                                                                             \
+  "end\n"
+
+// birth, owner, lease, ttl, agent, label, parent, status, started, updated, last, records an entry;
+// then sequence and value of each record.
+inline constexpr const char* start = TRIAGE_REDIS_TOUCH TRIAGE_REDIS_ADD R"(
 local birth = redis.call('HGET', KEYS[1], 'birth')
 if birth then return {birth == ARGV[1] and 'ok' or 'exists'} end
 redis.call('HSET', KEYS[1], 'birth', ARGV[1], 'epoch', '1', 'owner', ARGV[2], 'agent', ARGV[5],
   'label', ARGV[6], 'parent', ARGV[7], 'status', ARGV[8], 'started', ARGV[9], 'updated', ARGV[10],
   'last', ARGV[11])
-for i = 12, #ARGV, 3 do
-  redis.call('XADD', KEYS[2], ARGV[i] .. '-0', 'b', ARGV[i + 1], 'c', ARGV[i + 2])
-end
+add(13, tonumber(ARGV[12]))
 touch(ARGV[3], ARGV[4])
 return {'ok'}
 )";
@@ -39,28 +52,38 @@ return {'ok'}
   "if run[2] ~= ARGV[2] then return {'fenced', 'the newest epoch is ' .. run[2]} end\n" \
   "if run[3] ~= ARGV[3] then return {'fenced', 'it was released'} end\n"
 
-// … lease, ttl, status, updated, the newest record that was acknowledged to this owner; then the
-// records. A server that came back without acknowledged records takes none behind the hole.
-inline constexpr const char* append = TRIAGE_REDIS_TOUCH TRIAGE_REDIS_FENCE R"(
+// … lease, ttl, status, updated, the newest record that was acknowledged to this owner, records an
+// entry; then the records. A server that came back without acknowledged records takes none behind
+// the hole.
+inline constexpr const char* append = TRIAGE_REDIS_TOUCH TRIAGE_REDIS_FENCE TRIAGE_REDIS_ADD R"(
 local last = tonumber(run[4])
 if last < tonumber(ARGV[8]) then return {'lost', run[4]} end
-local fresh = {}
-for i = 9, #ARGV, 3 do
-  if tonumber(ARGV[i]) > last then
-    last = tonumber(ARGV[i])
-    fresh[#fresh + 1] = i
-  else
-    local id = ARGV[i] .. '-0'
-    local stored = redis.call('XRANGE', KEYS[2], id, id)
-    if #stored == 0 or stored[1][2][2] ~= ARGV[i + 1] then return {'conflict', ARGV[i]} end
+local function content(value)
+  local colon = string.find(value, ':', 1, true)
+  return string.sub(value, string.find(value, ':', colon + 1, true) + 1)
+end
+local function stored(seq)
+  local entry = redis.call('XRANGE', KEYS[2], seq .. '-0', '+', 'COUNT', 1)[1]
+  if not entry then return nil end
+  if entry[2][1] == 'b' then return entry[1] == seq .. '-0' and entry[2][2] end
+  for i = 1, #entry[2], 2 do
+    if entry[2][i] == seq then return content(entry[2][i + 1]) end
   end
 end
-for _, i in ipairs(fresh) do
-  redis.call('XADD', KEYS[2], ARGV[i] .. '-0', 'b', ARGV[i + 1], 'c', ARGV[i + 2])
+local fresh = 10
+while fresh < #ARGV and tonumber(ARGV[fresh]) <= last do
+  if stored(ARGV[fresh]) ~= content(ARGV[fresh + 1]) then return {'conflict', ARGV[fresh]} end
+  fresh = fresh + 2
 end
+local newest = last
+for i = fresh, #ARGV, 2 do
+  if tonumber(ARGV[i]) <= newest then return {'conflict', ARGV[i]} end
+  newest = tonumber(ARGV[i])
+end
+add(fresh, tonumber(ARGV[9]))
 redis.call('HSET', KEYS[1], 'status', ARGV[6])
-if #fresh > 0 then
-  redis.call('HSET', KEYS[1], 'last', string.format('%.0f', last), 'updated', ARGV[7])
+if newest > last then
+  redis.call('HSET', KEYS[1], 'last', string.format('%.0f', newest), 'updated', ARGV[7])
 end
 touch(ARGV[4], ARGV[5])
 return {'ok'}
@@ -68,23 +91,45 @@ return {'ok'}
 
 // Fills the journal that will take the place of the run's. KEYS: the new journal, the old one. Time
 // to live until it does, in milliseconds; then what comes next, in the order of sequences: either
-// "keep", first, last; or "put", sequence, content, checksum. What is there already is left out, so
-// it may be asked again.
+// "keep", first, last; or "put", sequence, value. What is there already is left out, so it may be
+// asked again.
 inline constexpr const char* fill = R"(
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 local top = #newest > 0 and tonumber(string.match(newest[1][1], '^%d+')) or 0
+local function copy(entry, first, last)
+  if entry[2][1] == 'b' then
+    redis.call('XADD', KEYS[1], entry[1], unpack(entry[2]))
+    return
+  end
+  local kept = {}
+  for i = 1, #entry[2], 2 do
+    local seq = tonumber(entry[2][i])
+    if seq >= first and seq <= last then
+      kept[#kept + 1] = entry[2][i]
+      kept[#kept + 1] = entry[2][i + 1]
+    end
+  end
+  if #kept > 0 then redis.call('XADD', KEYS[1], kept[#kept - 1] .. '-0', unpack(kept)) end
+end
 local i = 2
 while i <= #ARGV do
   if ARGV[i] == 'put' then
     if tonumber(ARGV[i + 1]) > top then
-      redis.call('XADD', KEYS[1], ARGV[i + 1] .. '-0', 'b', ARGV[i + 2], 'c', ARGV[i + 3])
+      redis.call('XADD', KEYS[1], ARGV[i + 1] .. '-0', ARGV[i + 1], ARGV[i + 2])
     end
-    i = i + 4
+    i = i + 3
   else
     local first = math.max(tonumber(ARGV[i + 1]), top + 1)
-    for _, entry in ipairs(redis.call('XRANGE', KEYS[2], string.format('%.0f', first) .. '-0',
-        ARGV[i + 2] .. '-0')) do
-      redis.call('XADD', KEYS[1], entry[1], unpack(entry[2]))
+    local last = tonumber(ARGV[i + 2])
+    if first <= last then
+      for _, entry in ipairs(redis.call('XRANGE', KEYS[2], string.format('%.0f', first) .. '-0',
+          ARGV[i + 2] .. '-0')) do
+        copy(entry, first, last)
+      end
+      -- The next entry may begin before `last`.
+      local next = redis.call('XRANGE', KEYS[2], string.format('%.0f', last + 1) .. '-0', '+',
+        'COUNT', 1)[1]
+      if next and next[2][1] ~= 'b' then copy(next, first, last) end
     end
     i = i + 3
   end
@@ -151,6 +196,12 @@ redis.call('HSET', KEYS[1], ARGV[1], version .. ':' .. ARGV[3] .. ':' .. ARGV[4]
 return {'ok', version}
 )";
 
+// Raises the format of what lies under the prefix. KEYS: the format; from, to.
+inline constexpr const char* raise = R"(
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
+return {'ok'}
+)";
+
 inline constexpr const char* remove = R"(
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
 if not stored then return {'ok'} end
@@ -160,6 +211,7 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 return {'ok'}
 )";
 
+#undef TRIAGE_REDIS_ADD
 #undef TRIAGE_REDIS_TOUCH
 #undef TRIAGE_REDIS_FENCE
 

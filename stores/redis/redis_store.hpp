@@ -18,6 +18,11 @@
 
 namespace triage::inline v0_1::detail {
 
+[[nodiscard]] Error odd_redis_answer();
+
+// The scripts count in doubles.
+inline constexpr Sequence largest_sequence = Sequence{1} << 53U;
+
 class RedisJournals final : public RedisStore, public CompactsRuns {
  public:
   RedisJournals(RedisAddress address, Connect connect, RedisOptions options);
@@ -53,6 +58,7 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
     std::string epoch{};
     std::string owner{};
     std::int64_t until_ms = 0;  // By the server's clock.
+    std::string exchanged{};    // Another one after records were replaced.
     bool has_lease = false;     // Birth and epoch are numbers, as what is not damaged has them.
   };
   struct Answer {
@@ -69,11 +75,15 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
   [[nodiscard]] Result<RedisConnection::Replies> ask_all(const std::vector<RedisWords>& questions);
   [[nodiscard]] std::string aside_key(const RunId& run) const;
   [[nodiscard]] Result<Answer> run_script(const char* script, const RedisWords& keys,
-                                          const RedisWords& arguments);
+                                          RedisWords arguments);
   [[nodiscard]] Result<Answer> owner_script(const char* script, const Lease& lease, RedisWords more,
                                             const RedisWords& more_keys = {});
   void forget(const Lease& lease);
+  [[nodiscard]] Result<void> unlist(const RunId& run);
+  void forget_expired(const std::vector<RunId>& gone);
   [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
+  [[nodiscard]] Result<RedisReply> read_entries(const RunId& run, SequenceRange range,
+                                                std::size_t page, JournalReading& out);
   [[nodiscard]] Result<RunFacts> facts_in(const RunId& run, const redisReply& stored);
   [[nodiscard]] Result<bool> owned(const RunFacts& facts);
   [[nodiscard]] Result<void> add_records(const Lease& lease, std::span<const Record> records,

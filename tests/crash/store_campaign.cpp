@@ -2,6 +2,7 @@
 // Injects random faults into writers, files and servers of the stores, and checks the invariants
 // after each. Usage: store_campaign [--abort] [--minutes M | --rounds N] [--seed S] [--write FILE]
 //        store_campaign --races N: sixteen writers race N times each for one run of every store
+//        store_campaign --kills N [--seed S]: N writers die by SIGKILL, in turn over the stores
 #include "lease_races.hpp"
 #include "store_faults.hpp"
 
@@ -21,6 +22,7 @@ using namespace triage::test;
 struct Options {
   double minutes = 0;
   int rounds = 16;
+  int kills = 0;       // More than 0: nothing else.
   bool abort = false;  // At the first violation.
   std::uint64_t seed = 1;
   std::string write{};
@@ -55,13 +57,15 @@ int campaign(const Options& options) {
     return options.minutes > 0 ? clock::now() < until
                                : round < static_cast<std::uint64_t>(options.rounds);
   };
-  for (; more(); ++round) faults.round(options.seed + round);
+  if (options.kills > 0) faults.kills(options.seed, options.kills);
+  for (; options.kills == 0 && more(); ++round) faults.round(options.seed + round);
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(clock::now() - began).count();
-  const std::string account = faults.account() + "\n" + std::to_string(round) +
-                              " rounds from seed " + std::to_string(options.seed) + " on, " +
-                              std::to_string(seconds) + " s; " +
-                              std::to_string(faults.violations()) + " violations.\n";
+  const std::string what = options.kills > 0 ? std::to_string(options.kills) + " kills"
+                                             : std::to_string(round) + " rounds";
+  const std::string account = faults.account() + "\n" + what + " from seed " +
+                              std::to_string(options.seed) + " on, " + std::to_string(seconds) +
+                              " s; " + std::to_string(faults.violations()) + " violations.\n";
   std::printf("%s", account.c_str());
   if (!options.write.empty() && !write_into(options.write, account)) {
     std::fprintf(stderr, "store_campaign: %s has no place for the account\n",
@@ -103,6 +107,7 @@ int main(int count, char** arguments) {
   for (std::size_t i = options.abort ? 1 : 0; i + 1 < words.size(); i += 2) {
     if (words[i] == "--races") return races(std::stoi(words[i + 1]));
     if (words[i] == "--minutes") options.minutes = std::stod(words[i + 1]);
+    if (words[i] == "--kills") options.kills = std::stoi(words[i + 1]);
     if (words[i] == "--rounds") options.rounds = std::stoi(words[i + 1]);
     if (words[i] == "--seed") options.seed = std::stoull(words[i + 1]);
     if (words[i] == "--write") options.write = words[i + 1];

@@ -44,19 +44,38 @@ void StoreFaults::violation(const Case& now, const std::string& what) {
                now.store.c_str(), now.fault.c_str(), what.c_str());
 }
 
-void StoreFaults::round(std::uint64_t seed) {
-  Case now{.seed = seed, .random = std::mt19937_64(seed)};
-  std::vector<std::string> stores{"sqlite", "file"};
-  if (redis_->ready()) stores.emplace_back("redis");
-  if (postgres_->ready()) stores.emplace_back("postgres");
-  now.store = stores[seed % stores.size()];
+std::vector<std::string> StoreFaults::stores() const {
+  std::vector<std::string> all{"sqlite", "file"};
+  if (redis_->ready()) all.emplace_back("redis");
+  if (postgres_->ready()) all.emplace_back("postgres");
+  return all;
+}
+
+StoreFaults::Case StoreFaults::begin(std::uint64_t seed, const std::string& store) const {
+  Case now{.seed = seed, .store = store, .random = std::mt19937_64(seed)};
   now.run = "r" + std::to_string(seed);
-  now.url = now.store == "redis"      ? redis_->url()
-            : now.store == "postgres" ? postgres_->url()
-            : now.store == "file"     ? "file:" + folder_.file("journals")
-                                      : folder_.file("runs" + std::to_string(seed) + ".db");
+  now.url = store == "redis"      ? redis_->url()
+            : store == "postgres" ? postgres_->url()
+            : store == "file"     ? "file:" + folder_.file("journals")
+                                  : folder_.file("runs" + std::to_string(seed) + ".db");
   constexpr const char* clocks[] = {"now", "jumps", "1970", "2106"};
   now.clock = clocks[now.below(4)];
+  return now;
+}
+
+void StoreFaults::kills(std::uint64_t seed, int count) {
+  constexpr int each = 25;
+  const std::vector<std::string> all = stores();
+  for (int done = 0; done < count; ++seed) {
+    Case now = begin(seed, all[seed % all.size()]);
+    for (int i = 0; i < each && done < count; ++i, ++done) inject(now, "kill -9 of the writer");
+    inject(now, "no fault, at the end");
+  }
+}
+
+void StoreFaults::round(std::uint64_t seed) {
+  const std::vector<std::string> all = stores();
+  Case now = begin(seed, all[seed % all.size()]);
   const bool server = now.store == "redis" || now.store == "postgres";
   const std::vector<std::string> faults =
       server ? std::vector<std::string>{"kill -9 of the writer", "kill -9 of the server",

@@ -14,6 +14,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace triage::test {
 
@@ -30,6 +31,10 @@ class StoreFaults {
   // except the moments at which processes are hit.
   void round(std::uint64_t seed);
 
+  // Kills writers again and again, in turn over the stores; each run is killed 25 times, and then
+  // ends undisturbed.
+  void kills(std::uint64_t seed, int count);
+
   // The injected faults with their counts and the violations, as a table in Markdown.
   [[nodiscard]] std::string account() const;
   [[nodiscard]] int violations() const noexcept { return violations_; }
@@ -37,6 +42,8 @@ class StoreFaults {
  private:
   struct Case;  // The run of a round, and what is known of it.
 
+  [[nodiscard]] std::vector<std::string> stores() const;
+  [[nodiscard]] Case begin(std::uint64_t seed, const std::string& store) const;
   void inject(Case& now, const std::string& fault);
   void kill_writer(Case& now);
   void stop_and_take_over(Case& now);

@@ -60,7 +60,8 @@ FOREIGN = [
     (r"libpq-fe", r"stores/postgres/\w+\.cpp|cli/late/late_pq\.cpp|tests/|bench/"),
     (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|supervise/(redaction|adapters/local_times)\.cpp|training/near_duplicates\.cpp|tests/|bench/"),
     # Randomness, tokens, fingerprints; encryption.
-    (r"sodium", r"(src/(base/(clock|token|digest)|run/agent_core)|stores/encrypted/encrypted_sealing)\.cpp"),
+    (r"sodium", r"(src/(base/(clock|token|digest)|run/agent_core)|stores/encrypted/(aead|encrypted_sealing)|tests/stores/aead\.test)\.cpp"),
+    (r"openssl/", r"stores/(encrypted/aead|redis/redis_tls)\.cpp|tests/"),
     (r"httplib", r"examples/|tests/"),
     (r"curl/", r"llm/http\.cpp|cli/late/late_curl\.cpp|examples/"),
     (r"CLI/", r"cli/"),

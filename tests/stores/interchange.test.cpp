@@ -191,3 +191,21 @@ TEST_CASE("an import that the store cannot finish leaves nothing behind", "[stor
   }
   CHECK(failed > 10);
 }
+
+TEST_CASE("an export whose values are nested without end is refused and ends nobody",
+          "[stores][interchange]") {
+  const std::size_t depth = GENERATE(1'000U, 1'000'000U);
+  std::string deep(depth, '[');
+  deep.append(depth, ']');
+  std::string text =
+      "{\"triage\":\"export\",\"format\":1}\n"
+      "{\"run\":\"deep\",\"agent\":\"a\",\"label\":\"\",\"parent\":\"\",\"status\":\"finished\","
+      "\"started_ms\":1,\"updated_ms\":1,\"last\":1}\n"
+      "{\"seq\":1,\"kind\":\"state_changed\",\"time_ms\":1,\"body\":{\"page\":" +
+      deep + "}}\n";
+  text += "{\"runs\":1,\"records\":1,\"crc32c\":" + std::to_string(detail::crc32c(text)) + "}\n";
+  const auto target = MemoryStore::create();
+  std::istringstream in(text);
+  CHECK_ERRC(Errc::corrupt, import_runs(*target, in));
+  CHECK(target->runs({}).value().empty());
+}

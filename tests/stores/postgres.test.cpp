@@ -4,6 +4,7 @@
 
 #include "stores/conforming.hpp"
 #include "stores/lost_answers.hpp"
+#include "stores/postgres_kit.hpp"
 #include "stores/shrinking.hpp"
 #include "support/catch.hpp"
 #include "support/postgres_server.hpp"
@@ -40,11 +41,6 @@ Record change(Sequence seq, int value = 0) {
           std::make_shared<const Json>(Json{{"page", seq}, {"value", value}})};
 }
 
-// A separate schema for every folder of the kit.
-std::string schema_of(const std::filesystem::path& folder) {
-  return "t" + std::to_string(std::hash<std::string>()(folder.string()));
-}
-
 // The sequences of a run, in order.
 std::vector<Sequence> sequences_of(CheckpointStore& store, const RunId& run) {
   const auto reading = store.read(run, {});
@@ -73,30 +69,8 @@ Result<std::shared_ptr<PostgresStore>> opened_behind(const FaultProxy& proxy) {
 TEST_CASE("the PostgreSQL store does all that it claims", "[stores][postgres][conformance]") {
   const PostgresServer server({"fsync=off"});  // There are no power cuts here.
   NEEDS_SERVER(server)
-  const ConformanceReport report = conformance(
-      [&](const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
-        auto store = PostgresStore::open(server.url(), {.schema = schema_of(folder)});
-        if (!store) return store.error();
-        return std::shared_ptr<CheckpointStore>(store.value());
-      },
-      {.name = "PostgreSQL",
-       .damage = [&](const std::filesystem::path& folder, const RunId& run,
-                     Sequence seq) -> Result<void> {
-         const std::string schema = schema_of(folder) + ".";
-         const auto done = server.ask("UPDATE " + schema +
-                                      "records SET body = set_byte(body, length(body) - 1, "
-                                      "get_byte(body, length(body) - 1) # 1) WHERE seq = " +
-                                      std::to_string(seq) + " AND birth = (SELECT birth FROM " +
-                                      schema + "runs WHERE run_id = '" + run + "')");
-         if (!done) return done.error();
-         return outcome::success();
-       },
-       .make_newer = [&](const std::filesystem::path& folder) -> Result<void> {
-         const auto done = server.ask("UPDATE " + schema_of(folder) +
-                                      ".meta SET value = '99' WHERE name = 'format'");
-         if (!done) return done.error();
-         return outcome::success();
-       }});
+  const Kit kit = postgres_kit(server);
+  const ConformanceReport report = conformance(kit.open, kit.options);
   expect_full(report);
   CHECK(report.count(ClauseOutcome::not_required) == 0);
 }

@@ -7,9 +7,13 @@
 #include "support/result.hpp"
 #include "triage/orphans.hpp"
 #include "triage/stores/postgres.hpp"
+#include "triage/wakes_workers.hpp"
+
+#include <libpq-fe.h>
 
 #include <chrono>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -90,4 +94,60 @@ TEST_CASE("a worker claims no more runs than it asked for, whatever answer gets 
 TEST_CASE("a program's connections to PostgreSQL that throw are an error", "[stores][postgres]") {
   CHECK_ERRC(Errc::invalid_argument, PostgresStore::on(nullptr));
   CHECK_ERRC(Errc::io, PostgresStore::on([]() -> pg_conn* { throw std::runtime_error("no"); }));
+}
+
+TEST_CASE(
+    "a PostgreSQL server that came back without acknowledged records takes none behind the hole",
+    "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const auto store = PostgresStore::open(server.url()).value();
+  const auto lease = store->start({.id = "run-1"}, std::vector<Record>{lost_answer_record(1)});
+  REQUIRE_OK(lease);
+  for (const Sequence seq : {2U, 3U}) {
+    REQUIRE_OK(store->append(lease.value(), std::vector<Record>{lost_answer_record(seq)},
+                             RunStatus::running));
+  }
+  // A possible state after a crash of the server, or on one that takes its place.
+  REQUIRE_OK(server.ask("DELETE FROM triage.records WHERE seq > 1"));
+  REQUIRE_OK(server.ask("UPDATE triage.runs SET last = 1"));
+  const auto refused =
+      store->append(lease.value(), std::vector<Record>{lost_answer_record(4)}, RunStatus::running);
+  CHECK_ERRC(Errc::corrupt, refused);
+  CHECK(refused.error().detail.find("behind 1 up to 3") != std::string::npos);
+  CHECK(store->read("run-1", {}).value().records.size() == 1);
+  // The next owner continues from what remains.
+  REQUIRE_OK(store->release(lease.value()));
+  const auto next = store->acquire("run-1");
+  REQUIRE_OK(next);
+  REQUIRE_OK(
+      store->append(next.value(), std::vector<Record>{lost_answer_record(2)}, RunStatus::finished));
+  CHECK(store->read("run-1", {}).value().records.size() == 2);
+}
+
+TEST_CASE("a PostgreSQL server that says nothing to LISTEN holds no worker up",
+          "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  FaultProxy proxy(server.port());
+  bool asked = false;
+  proxy.answer_with([&](std::string_view question) {
+    const bool listens = question.find("LISTEN") != question.npos;
+    asked = asked || listens;
+    return listens ? std::string("N") : std::string();  // The beginning of a notice.
+  });
+  int connections = 0;
+  const auto store = PostgresStore::on([&] {
+    const int port = ++connections == 1 ? server.port() : proxy.port();
+    return PQconnectdb(("host=127.0.0.1 user=tester dbname=postgres sslmode=disable "
+                        "gssencmode=disable port=" +
+                        std::to_string(port))
+                           .c_str());
+  });
+  REQUIRE_OK(store);
+  wait_for_work(*store.value(), std::chrono::milliseconds(50), {});
+  CHECK(asked);
+  std::stop_source stop;
+  stop.request_stop();
+  wait_for_work(*store.value(), std::chrono::hours(1), stop.get_token());
 }

@@ -4,6 +4,7 @@
 
 #include "stores/conforming.hpp"
 #include "stores/lost_answers.hpp"
+#include "stores/redis_kit.hpp"
 #include "stores/shrinking.hpp"
 #include "support/catch.hpp"
 #include "support/redis_server.hpp"
@@ -31,19 +32,8 @@ Record step(Sequence seq) {
 TEST_CASE("the Redis store does all that it claims", "[stores][redis][conformance]") {
   const RedisServer server({"--appendonly", "yes", "--appendfsync", "everysec"});
   NEEDS_SERVER(server)
-  const ConformanceReport report = conformance(
-      [&](const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
-        auto store = RedisStore::open(server.url(), {.prefix = folder.string() + ":"});
-        if (!store) return store.error();
-        return std::shared_ptr<CheckpointStore>(store.value());
-      },
-      {.name = "Redis",
-       .damage = [&](const std::filesystem::path& folder, const RunId& run,
-                     Sequence seq) { return server.damage(folder.string() + ":", run, seq); },
-       .make_newer =
-           [&](const std::filesystem::path& folder) {
-             return server.ask({"SET", folder.string() + ":format", "99"});
-           }});
+  const Kit kit = redis_kit(server);
+  const ConformanceReport report = conformance(kit.open, kit.options);
   CHECK(report.count(ClauseOutcome::not_required) == 0);
   CHECK(report.capabilities.durability == Durability::process);
   expect_full(report);
@@ -275,4 +265,43 @@ TEST_CASE("a compacted run lives as long as the time to live says", "[stores][re
       RedisStore::open(server.url(), {.prefix = "p:", .ttl = std::chrono::hours(1)}).value();
   shrink_and_check(passing);
   CHECK(has_ttl("p:"));
+}
+
+TEST_CASE("runs that have expired are listed no more, and their names are forgotten",
+          "[stores][redis]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto store = RedisStore::open(server.url(), {.ttl = std::chrono::hours(1)}).value();
+  for (const char* run : {"run-1", "run-2", "run-3"}) REQUIRE_OK(store->start({.id = run}, {}));
+  // What their time to live does.
+  REQUIRE_OK(server.ask({"DEL", "triage:{run-1}", "triage:{run-1}:log"}));
+  REQUIRE_OK(server.ask({"DEL", "triage:{run-3}", "triage:{run-3}:log"}));
+  CHECK(store->runs({}).value().size() == 1);
+  REQUIRE_OK(server.ask({"EVAL", "assert(redis.call('SCARD', KEYS[1]) == 1)", "1", "triage:runs"}));
+  REQUIRE_OK(store->start({.id = "run-1"}, {}));
+  CHECK(store->runs({}).value().size() == 2);
+}
+
+TEST_CASE("a Redis server whose memory is full refuses an append, and loses nothing",
+          "[stores][redis]") {
+  const RedisServer server(
+      {"--appendonly", "no", "--maxmemory", "8mb", "--maxmemory-policy", "noeviction"});
+  NEEDS_SERVER(server)
+  const auto store = RedisStore::open(server.url()).value();
+  const auto lease = store->start({.id = "run-1"}, std::vector<Record>{step(1)});
+  REQUIRE_OK(lease);
+  Sequence last = 1;
+  Result<void> appended = outcome::success();
+  while (appended && last < 1'000) {
+    const Record big(last + 1, RecordKind::state_changed, WallTime{},
+                     std::make_shared<const Json>(Json{{"page", std::string(100'000, 'x')}}));
+    appended = store->append(lease.value(), std::vector<Record>{big}, RunStatus::running);
+    if (appended) ++last;
+  }
+  CHECK_ERRC(Errc::io, appended);
+  CHECK(appended.error().detail.find("memory") != std::string::npos);
+  CHECK(store->read("run-1", {}).value().records.size() == last);
+  REQUIRE_OK(server.ask({"CONFIG", "SET", "maxmemory", "100mb"}));
+  REQUIRE_OK(store->append(lease.value(), std::vector<Record>{step(last + 1)}, RunStatus::running));
+  CHECK(store->read("run-1", {}).value().records.size() == last + 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A real Redis server for a test, on a free loopback port.
+// A real Redis or Valkey server for a test, on a free loopback port.
 
 #include "support/server_process.hpp"
 #include "support/temp_folder.hpp"
@@ -17,15 +17,8 @@ namespace triage::test {
 class RedisServer {
  public:
   explicit RedisServer(std::vector<std::string> settings) : port_(free_port()) {
-    words_ = {"redis-server",
-              "--port",
-              std::to_string(port_),
-              "--bind",
-              "127.0.0.1",
-              "--save",
-              "",
-              "--dir",
-              folder_.path().string()};
+    words_ = {program(), "--port", std::to_string(port_),  "--bind", "127.0.0.1", "--save",
+              "",        "--dir",  folder_.path().string()};
     words_.insert(words_.end(), settings.begin(), settings.end());
     start();
   }
@@ -33,6 +26,8 @@ class RedisServer {
   void kill() { process_.kill(); }
   void pause() { process_.send(SIGSTOP); }
   void go_on() { process_.send(SIGCONT); }
+  // TRIAGE_TEST_REDIS, or redis-server, or valkey-server where only that is installed.
+  [[nodiscard]] static std::string program();
   // Executes a command behind the store's back.
   [[nodiscard]] Result<void> ask(const std::vector<std::string>& words) const;
   // Flips one bit of a record of the store with this prefix.
