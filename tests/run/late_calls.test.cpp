@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <latch>
+#include <memory>
 #include <thread>
 
 using namespace triage;
@@ -135,6 +137,37 @@ TEST_CASE("a run that ends waits for the calls under way, and takes none after i
                           FailurePolicy()};
   for (int run = 0; run < runs; ++run) CHECK(agent.run("x").value() == 1);
   ended.wait();
+}
+
+TEST_CASE("a run does not end before a call under way does", "[attempt][threads]") {
+  // Holds the step of another thread until the run has ended, or should have ended long ago.
+  struct Holding final : Observer {
+    void on_event(const Event& event) override {
+      if (event.kind != EventKind::step_recorded) return;
+      begun.count_down();
+      const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+      while (!ended && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+      over = true;
+    }
+    std::latch begun{1};
+    std::atomic<bool> ended{false};
+    std::atomic<bool> over{false};
+  };
+  const auto holding = std::make_shared<Holding>();
+  AgentOptions options;
+  options.observer = holding;
+  std::thread recorder;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            recorder = std::thread([&attempt] { attempt.record_step({}); });
+                            holding->begun.wait();
+                            return 1;
+                          },
+                          FailurePolicy(), options};
+  CHECK(agent.run("x").value() == 1);
+  const bool was_over = holding->over;
+  holding->ended = true;
+  recorder.join();
+  CHECK(was_over);
 }
 
 TEST_CASE("a child run whose parent has ended is refused", "[attempt][threads]") {

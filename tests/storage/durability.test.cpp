@@ -3,6 +3,7 @@
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "triage/testing/flaky_store.hpp"
 
 using namespace triage;
 using namespace triage::test;
@@ -55,6 +56,27 @@ TEST_CASE("a run with an id whose end cannot be stored is the store's error, and
   store->repair();
   CHECK(*agent.run("x").value() == 7);  // A run without an id may degrade, and reports it.
   CHECK(kit.log->count(EventKind::store_detached) == 2);
+}
+
+TEST_CASE("a run has finished although the store fails twice at its end", "[durability]") {
+  Kit kit;
+  const auto store = testing::FlakyStore::around(kit.store);
+  const auto point = GENERATE(testing::FaultPoint::before, testing::FaultPoint::after);
+  AgentOptions options = kit.options();
+  options.store = store;
+  int failures = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt&) {
+                            failures = 2;
+                            return 1;
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  store->only({testing::StoreOperation::append});
+  store->fail_when([&](testing::StoreOperation) {
+    return failures > 0 && failures-- > 0 ? std::optional(point) : std::nullopt;
+  });
+  REQUIRE_OK(agent.run("x", {.run_id = "r"}));
+  CHECK(store->failures() == 2);
+  CHECK(kit.store->run("r").value().status == RunStatus::finished);
 }
 
 TEST_CASE("run_or_resume never returns plain success for what is not stored", "[durability]") {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 using namespace triage;
@@ -201,6 +202,52 @@ TEST_CASE("branches that act at the same time act once", "[workflow][resources]"
   }
   CHECK(right == 4);
   CHECK(account.booked == 5);
+}
+
+TEST_CASE("branches that do different things to one resource wait for each other",
+          "[workflow][resources]") {
+  std::atomic<bool> origin_waits{true};
+  std::atomic<bool> first_came{false};
+  std::atomic<bool> first_acts{false};
+  std::atomic<bool> second_acted{false};
+  std::atomic<bool> met{false};
+  const auto clock = std::make_shared<CountingClock>();  // The second one's.
+  const auto until = [](const std::function<bool()>& holds) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!holds() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  };
+  const auto pay = stateless([&](const Json&, Context& context) {
+    if (origin_waits) static_cast<void>(context.request<int>("go", {}));
+    const bool is_first = !first_came.exchange(true);
+    return context.effect_on("account:42", is_first ? "debit" : "credit", [&, is_first] {
+      if (!is_first) {
+        met = first_acts.load();
+        second_acted = true;
+        return 2;
+      }
+      first_acts = true;
+      until([&] { return clock->sleeps > 0 || second_acted; });
+      first_acts = false;
+      return 1;
+    });
+  });
+  const auto graph = built(WorkflowBuilder("w").port<int>("go").executor("pay", pay).start("pay"));
+  const auto store = memory();
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  CHECK_ERRC(Errc::suspended, origin.run(1));
+  const std::string before = entry(origin);
+  origin_waits = false;
+  const std::jthread first([&] {
+    WorkflowRun run(graph, {.run_id = "first", .store = store});
+    static_cast<void>(run.fork(before, {.label = "first"}));
+  });
+  until([&] { return first_acts.load(); });
+  WorkflowRun second(graph, {.run_id = "second", .store = store, .clock = clock});
+  const auto done = second.fork(before, {.label = "second"});
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 2);
+  CHECK(clock->sleeps > 0);
+  CHECK_FALSE(met);
 }
 
 TEST_CASE("an act on a resource that is in doubt is settled, or asked about, and not repeated",

@@ -139,6 +139,39 @@ Trace run_model(const Workflow& graph) {
 
 }  // namespace
 
+TEST_CASE("a place that the next in line can no longer use goes to the one behind it",
+          "[workflow][scheduler]") {
+  const auto pass = [](const Json& json) { return json; };
+  const Workflow graph = WorkflowBuilder("w", {.capacity = 2, .capacities = {{"gpu", 1}}})
+                             .executor("a", pass)
+                             .executor("b", pass)
+                             .executor("holder", pass, {.shares = "gpu"})
+                             .executor("next", pass, {.shares = "gpu"})
+                             .executor("other", pass)
+                             .start("a")
+                             .start("b")
+                             .start("holder")
+                             .start("next")
+                             .start("other")
+                             .build()
+                             .value();
+  const Plan& plan = graph.body()->plan();
+  Scheduler scheduler(plan, Schedule::supersteps, 1);
+  scheduler.start(make_message(1));
+  const auto next = [&] {
+    auto delivery = scheduler.next();
+    REQUIRE(delivery);
+    return *std::move(delivery);
+  };
+  const Delivery a = next();
+  const Delivery b = next();
+  REQUIRE_FALSE(scheduler.next());  // Three wait for a place; the gpu is free.
+  scheduler.settle(a, {});
+  CHECK(plan.nodes[next().node].path == "holder");
+  scheduler.settle(b, {});
+  CHECK(plan.nodes[next().node].path == "other");
+}
+
 TEST_CASE("random graphs deliver what a plain model says, in whatever order work is settled",
           "[workflow][scheduler]") {
   Rng rng(20261122);
