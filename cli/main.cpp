@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The `triage` command; the table below lists its subcommands.
 
+#include "arguments/open_store.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "triage/json.hpp"
 #include "triage/version.hpp"
 

@@ -3,11 +3,11 @@
 
 #include "supervise/adapters/adapted_attempt.hpp"
 #include "supervise/adapters/find_adapter.hpp"
-#include "supervise/command_gates.hpp"
-#include "supervise/leftovers.hpp"
-#include "supervise/protocol.hpp"
-#include "supervise/recovery_file.hpp"
-#include "supervise/verdict.hpp"
+#include "supervise/attempt/verdict.hpp"
+#include "supervise/process/leftovers.hpp"
+#include "supervise/protocol/protocol.hpp"
+#include "supervise/protocol/recovery_file.hpp"
+#include "supervise/spec/command_gates.hpp"
 #include "supervise/workspace/attempt_files.hpp"
 #include "triage/detail/try.hpp"
 

@@ -3,13 +3,13 @@
 // Runs of programs: the agent whose callable supervises a child.
 
 #include "supervise/adapters/adapter_document.hpp"
-#include "supervise/attempt_io.hpp"
-#include "supervise/guard.hpp"
-#include "supervise/private_folder.hpp"
-#include "supervise/redaction.hpp"
-#include "supervise/rules.hpp"
-#include "supervise/signals.hpp"
-#include "supervise/spec.hpp"
+#include "supervise/attempt/attempt_io.hpp"
+#include "supervise/process/private_folder.hpp"
+#include "supervise/process/signals.hpp"
+#include "supervise/protocol/guard.hpp"
+#include "supervise/spec/redaction.hpp"
+#include "supervise/spec/rules.hpp"
+#include "supervise/spec/spec.hpp"
 #include "triage/agent.hpp"
 
 #include <functional>

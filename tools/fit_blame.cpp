@@ -3,7 +3,7 @@
 // conversation's signals to labelled runs in the format of scripts/eval_outside, and reports the
 // accuracy on held-out runs. The same runs give the same weights.
 #include "classifier/blame/talk_blame.hpp"
-#include "failure_json.hpp"
+#include "documents/failure_json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // triage chaos: runs a program behind a proxy that injects faults.
 
+#include "arguments/read_policy.hpp"
 #include "command.hpp"
-#include "read_policy.hpp"
-#include "supervise/verdict.hpp"
+#include "supervise/attempt/verdict.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/lab/http_proxy.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint compact: removes checkpoints of a run, and the records they needed.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
 #include "triage/compaction.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"

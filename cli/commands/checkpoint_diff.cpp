@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint diff: the differences of two checkpoints, of one run or of two.
 
-#include "checkpoint_argument.hpp"
+#include "arguments/checkpoint_argument.hpp"
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
-#include "supervise/redaction.hpp"
+#include "supervise/spec/redaction.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

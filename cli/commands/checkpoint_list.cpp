@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint list: the runs of a store, or the checkpoints of one run.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
-#include "store_argument.hpp"
 #include "triage/journal.hpp"
 
 #include <algorithm>

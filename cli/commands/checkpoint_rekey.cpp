@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint rekey: encrypts with the newest key what is stored under an older one.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
 #ifdef TRIAGE_HAS_ENCRYPTED
 #include "triage/stores/encrypted.hpp"
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint release: takes a run away from an owner that will not continue it.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
 
 #include <memory>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint show: a run or one of its checkpoints, in full.
 
-#include "checkpoint_argument.hpp"
+#include "arguments/checkpoint_argument.hpp"
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
-#include "store_argument.hpp"
-#include "supervise/redaction.hpp"
+#include "supervise/spec/redaction.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/step.hpp"
 

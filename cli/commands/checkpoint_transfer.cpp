@@ -2,10 +2,10 @@
 // triage checkpoint export and import: runs as JSON Lines, out of one store and into another; or
 // from and to a store of triage-agent.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
 #include "triage/stores/interchange_reference.hpp"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint tree: a workflow's run and its branches, with the status of each executor.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"
 

@@ -2,11 +2,11 @@
 // triage checkpoint verify: reads everything and reports damaged or missing records, and problems
 // of the file that lookups rely on. --repair sets aside what is lost.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
-#include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 #include "triage/repair.hpp"

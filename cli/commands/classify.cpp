@@ -2,8 +2,8 @@
 // triage classify: reads failures as JSON Lines and writes their classifications as JSON Lines.
 
 #include "command.hpp"
-#include "failure_json.hpp"
-#include "line_reader.hpp"
+#include "documents/failure_json.hpp"
+#include "documents/line_reader.hpp"
 #include "render/output.hpp"
 
 #include <cstdio>

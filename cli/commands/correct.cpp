@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage correct: labels a failure of a run, so that `triage train` can learn from it.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
 #include "triage/corrections.hpp"
 #include "triage/detail/try.hpp"
 

@@ -2,8 +2,8 @@
 // triage decide: continues a run that waits for a decision.
 
 #include "command.hpp"
+#include "programs/run_session.hpp"
 #include "render/output.hpp"
-#include "run_session.hpp"
 #include "triage/operations.hpp"
 
 #include <cstdlib>

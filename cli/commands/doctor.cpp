@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // triage doctor: whether the store is sound, what it really guarantees, what this machine lacks.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
-#include "store_argument.hpp"
-#include "supervise/child.hpp"
+#include "supervise/process/child.hpp"
 #include "triage/version.hpp"
 
 #include <algorithm>

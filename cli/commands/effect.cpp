@@ -2,11 +2,11 @@
 // triage effect: runs a command at most once per run, and replays its output.
 
 #include "command.hpp"
+#include "programs/supervisor_client.hpp"
 #include "render/output.hpp"
-#include "supervise/child.hpp"
-#include "supervise/file_descriptor.hpp"
-#include "supervise/verdict.hpp"
-#include "supervisor_client.hpp"
+#include "supervise/attempt/verdict.hpp"
+#include "supervise/process/child.hpp"
+#include "supervise/process/file_descriptor.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // triage experiment: runs the experiment of a file under every combination of its factors.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "experiment_file.hpp"
-#include "open_store.hpp"
+#include "documents/experiment_file.hpp"
 #include "render/experiment_table.hpp"
 #include "render/output.hpp"
 #include "render/progress.hpp"
-#include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/lab/experiment_plots.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // triage explain: why a run went as it did, every decision with its evidence, in sentences.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
-#include "store_argument.hpp"
 
 #include <cstdio>
 #include <limits>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // triage fork: a new run from a checkpoint of a run of `triage run` or of a workflow.
 
+#include "arguments/key_value.hpp"
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "key_value.hpp"
-#include "open_store.hpp"
-#include "run_session.hpp"
-#include "store_argument.hpp"
-#include "supervise/child.hpp"
+#include "programs/run_session.hpp"
+#include "supervise/process/child.hpp"
 #include "triage/detail/try.hpp"
-#include "workflow_fork.hpp"
+#include "workflows/workflow_fork.hpp"
 
 #include <memory>
 #include <optional>

@@ -2,9 +2,9 @@
 // triage hook: called by Claude Code and Codex before and after they use a tool.
 
 #include "command.hpp"
-#include "hook_event.hpp"
+#include "documents/hook_event.hpp"
+#include "programs/supervisor_client.hpp"
 #include "render/output.hpp"
-#include "supervisor_client.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

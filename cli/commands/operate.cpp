@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // triage signal send, cancel, settle, reissue: operator actions on a run.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
-#include "supervise/protocol_records.hpp"
-#include "supervise/spec.hpp"
+#include "supervise/protocol/protocol_records.hpp"
+#include "supervise/spec/spec.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/operations.hpp"
 

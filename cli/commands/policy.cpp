@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // triage policy check, triage policy show: what a policy document says, and its problems.
 
+#include "arguments/read_policy.hpp"
 #include "command.hpp"
-#include "read_policy.hpp"
 #include "render/output.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/limits.hpp"

@@ -2,13 +2,13 @@
 // triage replay: replays a stored run against another policy, or re-runs it with one change.
 
 #include "triage/lab/replay.hpp"
+#include "arguments/open_store.hpp"
+#include "arguments/read_policy.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "confirm_run.hpp"
-#include "open_store.hpp"
-#include "read_policy.hpp"
+#include "programs/confirm_run.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
-#include "store_argument.hpp"
 
 #include <memory>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage step, triage state get|set, triage checkpoint label: reports from a shell script.
 
+#include "arguments/key_value.hpp"
 #include "command.hpp"
-#include "key_value.hpp"
+#include "programs/supervisor_client.hpp"
 #include "render/output.hpp"
-#include "supervisor_client.hpp"
 #include "triage/detail/try.hpp"
 
 #include <memory>

@@ -3,8 +3,8 @@
 // are due.
 
 #include "command.hpp"
+#include "programs/run_session.hpp"
 #include "render/output.hpp"
-#include "run_session.hpp"
 #include "triage/orphans.hpp"
 
 #include <chrono>

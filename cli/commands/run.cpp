@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // triage run: runs any program, supervised, to its end.
 
+#include "arguments/read_adapter.hpp"
+#include "arguments/read_policy.hpp"
 #include "command.hpp"
-#include "failure_json.hpp"
-#include "read_adapter.hpp"
-#include "read_policy.hpp"
-#include "run_session.hpp"
+#include "documents/failure_json.hpp"
+#include "programs/run_session.hpp"
 #include "supervise/workspace/workspace.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // triage runs, triage suspended: lists runs, or those that wait.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
-#include "store_argument.hpp"
-#include "supervise/redaction.hpp"
+#include "supervise/spec/redaction.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage worker: continues a store's orphaned and due runs until it is stopped.
 
+#include "arguments/open_store.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
+#include "programs/run_session.hpp"
 #include "render/output.hpp"
-#include "run_session.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 #include "triage/wakes_workers.hpp"

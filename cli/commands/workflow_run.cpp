@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // triage workflow run: runs a file's tasks or executors, or continues them.
 
+#include "arguments/key_value.hpp"
+#include "arguments/open_store.hpp"
+#include "arguments/shell_word.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "key_value.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "shell_word.hpp"
-#include "store_argument.hpp"
-#include "supervise/signals.hpp"
+#include "supervise/process/signals.hpp"
 #include "triage/detail/try.hpp"
-#include "workflow_file.hpp"
+#include "workflows/workflow_file.hpp"
 
 #include <filesystem>
 #include <functional>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage workflow show: the progress of a workflow's run, and what happened in it.
 
+#include "arguments/open_store.hpp"
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
-#include "open_store.hpp"
 #include "render/output.hpp"
-#include "store_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"
 

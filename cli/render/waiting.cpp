@@ -2,7 +2,7 @@
 #include "render/waiting.hpp"
 
 #include "render/output.hpp"
-#include "supervise/redaction.hpp"
+#include "supervise/spec/redaction.hpp"
 
 #include <algorithm>
 #include <chrono>

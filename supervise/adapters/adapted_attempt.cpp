@@ -3,7 +3,7 @@
 
 #include "supervise/adapters/local_times.hpp"
 #include "supervise/adapters/session_mark.hpp"
-#include "supervise/verdict.hpp"
+#include "supervise/attempt/verdict.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include "supervise/adapters/command_line.hpp"
 #include "supervise/adapters/stream_reader.hpp"
-#include "supervise/attempt_io.hpp"
-#include "supervise/spec.hpp"
+#include "supervise/attempt/attempt_io.hpp"
+#include "supervise/spec/spec.hpp"
 #include "triage/attempt.hpp"
 #include "triage/checkpoint_store.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/workspace/attempt_files.hpp"
 
-#include "supervise/leftovers.hpp"
+#include "supervise/process/leftovers.hpp"
 #include "triage/detail/try.hpp"
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/workspace/workspace.hpp"
 
-#include "supervise/child.hpp"
-#include "supervise/file_descriptor.hpp"
+#include "supervise/process/child.hpp"
+#include "supervise/process/file_descriptor.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 

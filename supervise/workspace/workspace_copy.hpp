@@ -2,8 +2,8 @@
 #pragma once
 // A copy of a run's workspace, in which the run is tried out again without touching the folder.
 
-#include "supervise/private_folder.hpp"
-#include "supervise/spec.hpp"
+#include "supervise/process/private_folder.hpp"
+#include "supervise/spec/spec.hpp"
 
 #include <string>
 

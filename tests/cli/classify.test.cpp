@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `triage classify`: its answers, and that no input stops it.
 #include "cli/stores.hpp"
-#include "failure_json.hpp"
+#include "documents/failure_json.hpp"
 
 #include <fstream>
 

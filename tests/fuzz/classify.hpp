@@ -3,7 +3,7 @@
 // The invariants for any bytes given to the classifier, as a text and as a line of `triage
 // classify`, and seeds.
 
-#include "failure_json.hpp"
+#include "documents/failure_json.hpp"
 #include "fuzz/hostile_failures.hpp"
 #include "triage/classifier.hpp"
 

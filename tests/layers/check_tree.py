@@ -35,8 +35,15 @@ ROOMS = [
     {"run", "effects", "resume"},
     {"feedback"},
 ]
-ROOM_FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 MECHANISM_ROOMS = {"run", "effects", "resume"}
+# The rooms of the wings, likewise; "" is the wing's folder itself.
+WINGS = {
+    "src": ROOMS,
+    "workflow": [{"definition"}, {"builders", "schedule"}, {"records"}, {"driver"}, {"views"}],
+    "supervise": [{"spec"}, {"process"}, {"protocol", "workspace", "attempt"}, {"adapters"}, {""}],
+    "cli": [{"", "late"}, {"arguments", "render"}, {"documents"}, {"programs"}, {"workflows"}, {"commands"}],
+}
+ROOM_FLOOR = {wing: {room: floor for floor, rooms in enumerate(floors) for room in rooms} for wing, floors in WINGS.items()}
 
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
 SEAMS = 2
@@ -58,7 +65,7 @@ FOREIGN = [
     (r"SQLiteCpp/|sqlite3", r"stores/sqlite/\w+\.[ch]pp|examples/payments/ledger\.cpp|tests/|bench/"),
     (r"hiredis/", r"stores/redis/\w+\.cpp|tests/|bench/"),
     (r"libpq-fe", r"stores/postgres/\w+\.cpp|cli/late/late_pq\.cpp|tests/|bench/"),
-    (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|supervise/(redaction|adapters/local_times)\.cpp|training/near_duplicates\.cpp|tests/|bench/"),
+    (r"re2/", r"src/(contract|evidence|classifier)/[\w/]+\.[ch]pp|supervise/(spec/redaction|adapters/local_times)\.cpp|training/near_duplicates\.cpp|tests/|bench/"),
     # Randomness, tokens, fingerprints; encryption.
     (r"sodium", r"(src/(base/(clock|token|digest)|run/agent_core)|stores/encrypted/(aead|encrypted_sealing)|tests/stores/aead\.test)\.cpp"),
     (r"openssl/", r"stores/(encrypted/aead|redis/redis_tls)\.cpp|tests/"),
@@ -138,19 +145,29 @@ def may_include(file, header):
 
 
 def room_of(file):
-    """The room of a file below src/; empty if it is not in one."""
+    """The room of a file below src/ or in a wing; empty if it is not in one."""
     return "/".join(file.split("/")[1:-1])
 
 
+def of_same_wing(root, file, target):
+    """The file of its own wing that `file` includes as `target`, or None."""
+    wing = file.split("/")[0]
+    for path in (f"{Path(file).parent.as_posix()}/{target}", f"{wing}/{target}", target):
+        if wing in WINGS and path.startswith(wing + "/") and (root / path).is_file():
+            return path
+    return None
+
+
 def may_enter(file, target):
-    """Why `file` of src/ must not include src/`target`, or None."""
-    room, other = room_of(file), room_of("src/" + target)
+    """Why `file` must not include `target` of the same wing, or None."""
+    wing, room, other = file.split("/")[0], room_of(file), room_of(target)
+    floor_of = ROOM_FLOOR[wing]
     for one in (room, other):
-        if one not in ROOM_FLOOR:
-            return f"the room \"{one}\" stands on no floor: add it to ROOMS in tests/layers/check_tree.py"
-    if room == other or {room, other} <= MECHANISM_ROOMS:
+        if one not in floor_of:
+            return f"the room \"{one}\" of {wing}/ stands on no floor: add it to tests/layers/check_tree.py"
+    if room == other or (wing == "src" and {room, other} <= MECHANISM_ROOMS) or file == "cli/main.cpp":
         return None
-    return None if ROOM_FLOOR[other] < ROOM_FLOOR[room] else f"the room {other} does not lie below {room}"
+    return None if floor_of[other] < floor_of[room] else f"the room {other or wing} does not lie below {room or wing}"
 
 
 def check_includes(root, file, text, problems):
@@ -164,7 +181,7 @@ def check_includes(root, file, text, problems):
         for pattern, allowed in FOREIGN:
             if re.match(pattern, target) and not re.match(allowed, file):
                 problems.append(f"{file}: must not include <{target}>")
-        if file.startswith("src/") and (root / "src" / target).is_file() and (why := may_enter(file, target)):
+        if (neighbour := of_same_wing(root, file, target)) and (why := may_enter(file, neighbour)):
             problems.append(f"{file}: must not include {target}: {why}")
         if file.startswith("include/") and (root / "src" / target).is_file():
             problems.append(f"{file}: a public header must not include the private {target}")

@@ -2,8 +2,8 @@
 // What a policy document requires of a program's runs, and how they are resumed.
 #include "supervise/running.hpp"
 
-#include "supervise/rules.hpp"
-#include "supervise/spec.hpp"
+#include "supervise/spec/rules.hpp"
+#include "supervise/spec/spec.hpp"
 #include "support/catch.hpp"
 #include "triage/agent.hpp"
 

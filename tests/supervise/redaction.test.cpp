@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Secrets in the output, reports and arguments of supervised programs.
-#include "supervise/redaction.hpp"
+#include "supervise/spec/redaction.hpp"
 
 #include "supervise/running.hpp"
 #include "support/catch.hpp"

@@ -2,8 +2,8 @@
 // What `triage run` inherits from its caller, and what it leaves alone.
 #include "supervise/running.hpp"
 
-#include "supervise/leftovers.hpp"
-#include "supervise/private_folder.hpp"
+#include "supervise/process/leftovers.hpp"
+#include "supervise/process/private_folder.hpp"
 #include "support/catch.hpp"
 
 using namespace triage;

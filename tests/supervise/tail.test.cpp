@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What is kept of a stream, and the error found in its lines.
-#include "supervise/tail.hpp"
+#include "supervise/process/tail.hpp"
 
-#include "supervise/leftovers.hpp"
+#include "supervise/process/leftovers.hpp"
 #include "support/catch.hpp"
 
 #include <unistd.h>

@@ -3,8 +3,8 @@
 // or an endless loop.
 #include "asking_graph.hpp"
 #include "base/json_words.hpp"
+#include "definition/parts.hpp"
 #include "kit.hpp"
-#include "parts.hpp"
 #include "triage/workflow/inspect.hpp"
 
 #include <string>

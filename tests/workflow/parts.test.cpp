@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "parts.hpp"
+#include "definition/parts.hpp"
 #include "kit.hpp"
 
 #include <random>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The scheduler alone: random graphs, settled in random orders, compared with a plain model.
-#include "scheduler.hpp"
-#include "router.hpp"
+#include "schedule/scheduler.hpp"
+#include "schedule/router.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The threads of a run: who runs what, and that no place stays empty while something could run.
-#include "work.hpp"
+#include "driver/work.hpp"
 #include "kit.hpp"
 
 #include <atomic>

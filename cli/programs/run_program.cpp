@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "run_program.hpp"
+
+#include "supervise/attempt/verdict.hpp"
+#include "supervise/process/child.hpp"
+#include "supervise/process/file_descriptor.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+using supervise::Child;
+using supervise::Pipe;
+
+constexpr std::size_t most_output = 16U << 20U;
+constexpr std::size_t error_tail = 4096;
+constexpr int poll_milliseconds = 100;
+
+struct Pipes {
+  Pipe in{};
+  Pipe out{};
+  Pipe error{};
+};
+
+Result<Child> start(const ProgramRun& run, Pipes& pipes) {
+  TRIAGE_TRY(program, supervise::find_program(run.command.front(), run.folder));
+  TRIAGE_TRY(in, supervise::make_pipe());
+  TRIAGE_TRY(out, supervise::make_pipe());
+  TRIAGE_TRY(error, supervise::make_pipe());
+  pipes.in = std::move(in);
+  pipes.out = std::move(out);
+  pipes.error = std::move(error);
+  supervise::ChildPlan plan;
+  plan.program = std::move(program);
+  plan.arguments = run.command;
+  plan.folder = run.folder;
+  for (char** one = environ; *one != nullptr; ++one) plan.environment.emplace_back(*one);
+  plan.in = pipes.in.read.get();
+  plan.out = pipes.out.write.get();
+  plan.error = pipes.error.write.get();
+  ::sigemptyset(&plan.signals);
+  TRIAGE_TRY(child, Child::fork_gated(plan));
+  pipes.in.read.close();
+  pipes.out.write.close();
+  pipes.error.write.close();
+  TRIAGE_TRYV(child.let_go());
+  ::fcntl(pipes.in.write.get(), F_SETFL, O_NONBLOCK);
+  return outcome::success(std::move(child));
+}
+
+// Writes and reads until the program closes its output. False if it must be killed.
+class Talk {
+ public:
+  Talk(const ProgramRun& run, Pipes& pipes, ProgramEnd& end)
+      : run_(run), pipes_(pipes), end_(end) {}
+
+  bool until_it_is_silent() {
+    if (run_.in.empty()) pipes_.in.write.close();
+    while (pipes_.out.read || pipes_.error.read) {
+      if (run_.stop.stop_requested() || end_.out.size() > most_output) return false;
+      if (run_.until && std::chrono::steady_clock::now() >= *run_.until) return false;
+      std::array<pollfd, 3> files{pollfd{pipes_.out.read.get(), POLLIN, 0},
+                                  pollfd{pipes_.error.read.get(), POLLIN, 0},
+                                  pollfd{pipes_.in.write.get(), POLLOUT, 0}};
+      if (::poll(files.data(), files.size(), poll_milliseconds) < 0 && errno != EINTR) return false;
+      if (files[0].revents != 0) take(pipes_.out, end_.out);
+      if (files[1].revents != 0) take(pipes_.error, end_.error_tail);
+      if (files[2].revents != 0) give();
+      if (end_.error_tail.size() > 2 * error_tail) {
+        end_.error_tail.erase(0, end_.error_tail.size() - error_tail);
+      }
+    }
+    return true;
+  }
+
+ private:
+  static void take(Pipe& from, std::string& to) {
+    std::array<char, 65'536> block{};
+    const ssize_t got = ::read(from.read.get(), block.data(), block.size());
+    if (got > 0) {
+      to.append(block.data(), static_cast<std::size_t>(got));
+    } else if (got == 0 || errno != EINTR) {
+      from.read.close();
+    }
+  }
+
+  void give() {
+    const ssize_t put =
+        ::write(pipes_.in.write.get(), run_.in.data() + given_, run_.in.size() - given_);
+    if (put > 0) given_ += static_cast<std::size_t>(put);
+    const bool refused = put < 0 && errno != EINTR && errno != EAGAIN;  // It ignores its input.
+    if (refused || given_ == run_.in.size()) pipes_.in.write.close();
+  }
+
+  const ProgramRun& run_;
+  Pipes& pipes_;
+  ProgramEnd& end_;
+  std::size_t given_ = 0;
+};
+
+// Makes writing to a closed pipe an error instead of the end of this process.
+class QuietPipes {
+ public:
+  QuietPipes() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~QuietPipes() {
+    const timespec now{};
+    while (::sigtimedwait(&pipe_, nullptr, &now) == SIGPIPE) continue;
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  QuietPipes(const QuietPipes&) = delete;
+  QuietPipes& operator=(const QuietPipes&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
+}  // namespace
+
+Result<ProgramEnd> run_program(const ProgramRun& run) {
+  Pipes pipes;
+  TRIAGE_TRY(child, start(run, pipes));
+  const QuietPipes quiet;
+  ProgramEnd end;
+  end.killed = !Talk(run, pipes, end).until_it_is_silent();
+  if (end.killed) ::kill(-child.pid(), SIGKILL);
+  int status = 0;
+  while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
+  ::kill(-child.pid(), SIGKILL);  // Remaining processes of its group.
+  end.status = supervise::shell_status(status);
+  if (end.error_tail.size() > error_tail) {
+    end.error_tail.erase(0, end.error_tail.size() - error_tail);
+  }
+  return outcome::success(std::move(end));
+}
+
+}  // namespace triage::inline v0_1::cli

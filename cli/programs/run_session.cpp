@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "run_session.hpp"
+
+#include "arguments/open_store.hpp"
+#include "arguments/read_adapter.hpp"
+#include "arguments/read_policy.hpp"
+#include "arguments/shell_word.hpp"
+#include "arguments/store_argument.hpp"
+#include "command.hpp"
+#include "documents/failure_json.hpp"
+#include "render/output.hpp"
+#include "render/telling_line.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/observers/redacting.hpp"
+#include "triage/policies/duration.hpp"
+#include "triage/stores/redacting.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+
+namespace {
+
+// The paths of a store, which a workspace around them must exclude.
+std::vector<std::string> paths_of(const std::string& url) {
+  std::string path = url;
+  for (const std::string_view scheme : {"sqlite:", "file:"}) {
+    if (path.starts_with(scheme)) path.erase(0, scheme.size());
+  }
+  std::error_code problem;
+  return {path, std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem)};
+}
+
+// Steps, failures and decisions are stored without secrets. A run goes on with its command, its
+// state and the results of its effects, which stay as they are.
+Result<std::shared_ptr<CheckpointStore>> redacting_around(
+    std::shared_ptr<CheckpointStore> store,
+    const std::shared_ptr<supervise::RunRedactor>& redactor) {
+  TRIAGE_TRY(redacting, RedactingStore::around(std::move(store), redactor,
+                                               {.tasks = false, .state = false, .results = false}));
+  return outcome::success(std::shared_ptr<CheckpointStore>(std::move(redacting)));
+}
+
+void tell_status(const std::string& text) {
+  const Json line{{"event", "status"}, {"message", text}};
+  std::fprintf(stderr, "%s\n", show(line).c_str());
+}
+
+std::function<void(supervise::RunSpec&)> as_here(const std::vector<std::string>& command,
+                                                 const std::optional<Duration>& max_wait) {
+  std::error_code gone;
+  return [command, max_wait,
+          here = std::filesystem::current_path(gone).string()](supervise::RunSpec& spec) {
+    if (max_wait) spec.max_wait = *max_wait;
+    if (command.empty()) return;
+    spec.command.front() = command.front();
+    spec.folder = here;
+  };
+}
+
+std::shared_ptr<Observer> told(Telling how, std::shared_ptr<const Redactor> redactor) {
+  auto lines = recovery_lines(how);
+  return lines ? redacted(std::move(lines), std::move(redactor)) : nullptr;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// What the machine says at the end of a run, with one line of what its program said.
+std::string ending(const std::string& detail) {
+  constexpr std::size_t longest = 300;
+  constexpr std::string_view before_words = "; the failure was: ";
+  const std::size_t at = detail.find(before_words);
+  const std::string said = shorten(first_line(detail.substr(0, at)), longest);
+  if (at == std::string::npos) return said;
+  const std::string_view words = std::string_view(detail).substr(at + before_words.size());
+  return said + std::string(before_words) + shorten(telling_line(words), longest);
+}
+
+void replace_all(std::string& text, std::string_view old, const std::string& other) {
+  for (std::size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += other.size()) {
+    text.replace(at, old.size(), other);
+  }
+}
+
+}  // namespace
+
+std::string shadow_folder() {
+  const auto store = default_store();
+  if (!store) return {};
+  return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
+}
+
+void declare_session(CLI::App& arguments, SessionArguments& given) {
+  arguments
+      .add_option("--store", given.store,
+                  store_help + std::string(" Default: triage/runs.db in the state folder."))
+      ->check(not_empty());
+  arguments
+      .add_option("--exit-status", given.exit_status,
+                  "child: the child's own (the default); triage: what became of the run.")
+      ->check(CLI::IsMember({"child", "triage"}));
+  arguments
+      .add_option("--max-wait", given.max_wait,
+                  "A longer wait suspends the run: exit status 75, and `triage resume --due` "
+                  "goes on. Default: that of the run; 10m for a new one.")
+      ->check(not_empty());
+  arguments.add_flag("--quiet", given.quiet, "Tell nothing about recoveries on standard error.");
+  arguments.add_flag("--json", given.json, "Tell it as JSON Lines on standard error.");
+}
+
+Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& given) {
+  if (!given.max_wait.empty()) {
+    TRIAGE_TRYV(parse_duration(given.max_wait));
+  }
+  TRIAGE_TRY(signals, supervise::Signals::take());
+  std::string url = given.store;
+  if (url.empty()) {
+    TRIAGE_TRY(made, make_default_store());
+    url = std::move(made);
+  }
+  const auto redactor = std::make_shared<supervise::RunRedactor>();
+  TRIAGE_TRY(opened, open_store_for_runs(url));
+  TRIAGE_TRY(store, redacting_around(std::move(opened), redactor));
+  return outcome::success(
+      make(given, std::move(store), std::move(signals), redactor, paths_of(url), shadow_folder()));
+}
+
+Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<CheckpointStore> copy,
+                                                         const std::string& shadows) {
+  TRIAGE_TRY(signals, supervise::Signals::take());
+  const auto redactor = std::make_shared<supervise::RunRedactor>();
+  TRIAGE_TRY(store, redacting_around(std::move(copy), redactor));
+  return outcome::success(
+      make({.quiet = true}, std::move(store), std::move(signals), redactor, {}, shadows));
+}
+
+std::unique_ptr<RunSession> RunSession::make(
+    const SessionArguments& given, std::shared_ptr<CheckpointStore> store,
+    std::shared_ptr<supervise::Signals> signals,
+    const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out,
+    const std::string& shadows) {
+  const Telling how =
+      given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
+  std::unique_ptr<RunSession> session(new RunSession());
+  session->given_ = given;
+  if (const auto length = parse_duration(given.max_wait)) session->max_wait_ = length.value();
+  session->supervisor_ = std::make_unique<supervise::Supervisor>(
+      supervise::SupervisorOptions{.store = std::move(store),
+                                   .signals = std::move(signals),
+                                   .observer = told(how, redactor),
+                                   .clock = real_clock(),
+                                   .read_policy = &read_policy,
+                                   .read_contract = &read_contract_text,
+                                   .read_document = &read_adapter_text,
+                                   .adapter_folder = supervise::adapter_folder(),
+                                   .shadows = shadows,
+                                   .left_out = std::move(left_out),
+                                   .redactor = redactor,
+                                   .on_this_host = as_here(given.instead, session->max_wait_),
+                                   .on_trouble =
+                                       [quiet = given.quiet, redactor](const std::string& text) {
+                                         if (!quiet) warn(redactor->text(text));
+                                       },
+                                   .on_status =
+                                       [json = given.json, redactor](const std::string& text) {
+                                         if (json) tell_status(redactor->text(text));
+                                       }});
+  return session;
+}
+
+Result<supervise::RunAgent> RunSession::agent_for(const supervise::RunSpec& spec) const {
+  return supervise::make_run_agent(*supervisor_, spec);
+}
+
+Result<supervise::RunAgent> RunSession::agent_of(const RunId& run) const {
+  TRIAGE_TRY(start, stored_start(store(), run));
+  TRIAGE_TRY(spec, supervise::spec_from_json(start.task));
+  return supervise::make_run_agent(*supervisor_, spec, start.version);
+}
+
+supervise::RunAgent RunSession::watcher() const {
+  return supervise::make_watching_agent(*supervisor_);
+}
+
+RunOptions RunSession::run_options() const {
+  return {.stop_token = supervisor_->options().signals->stop_token()};
+}
+
+RunOptions RunSession::run_options(const RunId& run) const {
+  RunOptions options = run_options();
+  if (!max_wait_) return options;
+  const auto start = stored_start(store(), run);
+  auto spec = start ? supervise::spec_from_json(start.value().task) : start.error();
+  if (!spec) return options;  // Whoever continues the run says what is wrong with it.
+  spec.value().max_wait = *max_wait_;
+  options.limits = supervise::limits_of(spec.value());
+  return options;
+}
+
+std::string RunSession::command(const std::string& words) const {
+  const std::string store = given_.store.empty() ? "" : " --store " + shell_word(given_.store);
+  return "`triage " + words + store + "`";
+}
+
+void RunSession::tell(const RunId& run, const char* how, const std::string& said) const {
+  const std::string sentence = supervisor_->options().redactor->text(said);
+  if (given_.json) {
+    std::fprintf(stderr, "%s\n",
+                 show(Json{{"event", how}, {"run", run}, {"message", sentence}}).c_str());
+  } else if (!given_.quiet) {
+    warn(sentence);
+  }
+}
+
+ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) const {
+  std::string text = "run " + run + " is suspended";
+  const auto& suspension = error.suspension();
+  if (suspension && suspension->until) {
+    text +=
+        " until " + iso_time(*suspension->until) + "; " + command("resume --due") + " goes on then";
+  } else {
+    const std::string before = "run \"" + run + "\" waits: ";
+    text += " and waits for a decision: " +
+            error.detail.substr(error.detail.starts_with(before) ? before.size() : 0);
+    if (suspension && !suspension->token.empty()) {
+      text += "; " + command("decide " + suspension->token + " ACTION") + " takes it";
+    } else {
+      text += "; the token was told then, and " + command("reissue " + run) + " prints a new one";
+    }
+  }
+  tell(run, "suspended", text);
+  return given_.exit_status == "triage" ? ExitStatus::suspended : waiting_status;
+}
+
+ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) const {
+  const bool worked = supervisor_->newest_run() == run;
+  const std::optional<int> child = worked ? supervisor_->newest_status() : std::nullopt;
+  const bool own = given_.exit_status == "child";
+  if (result && !worked && result.value().is_object() && result.value().contains("exit_status")) {
+    tell(run, "finished", "run " + run + " has finished before; nothing was run");
+    const Json& before = result.value()["exit_status"];
+    return own && before.is_number_integer() ? static_cast<ExitStatus>(before.get<int>())
+                                             : ExitStatus::done;
+  }
+  if (result) return own && child ? static_cast<ExitStatus>(*child) : ExitStatus::done;
+  const Error& error = result.error();
+  if (error.code == Errc::suspended) return conclude_waiting(run, error);
+  const bool ended = error.code == Errc::escalated || error.code == Errc::aborted ||
+                     error.code == Errc::cancelled || error.code == Errc::in_doubt;
+  if (!ended) {
+    const std::string said = error.detail.substr(0, error.detail.find(" (Error::unstored_value"));
+    const ExitStatus status = report({error.code, supervisor_->options().redactor->text(said)});
+    // The child's work is done; only its end could not be stored.
+    return own && child && error.unstored_value<Json>() ? static_cast<ExitStatus>(*child) : status;
+  }
+  if (error.code == Errc::cancelled) {
+    tell(run, "cancelled", "run " + run + " was stopped; " + command("resume " + run) + " goes on");
+  } else if (error.code == Errc::in_doubt) {
+    tell(run, "in_doubt",
+         "run " + run + " waits for a person: " + shorten(first_line(error.detail), 300) +
+             ". Then " + command("settle " + run + " KEY done|not-done") + ", and " +
+             command("resume " + run) + " goes on");
+  } else {
+    std::string why = ending(error.detail);
+    replace_all(why, "resume_run or ResumeOptions::revive", command("resume " + run));
+    replace_all(why, "ResumeOptions::revive", command("resume " + run + " --revive"));
+    tell(run, error.code == Errc::aborted ? "aborted" : "escalated",
+         "run " + run + " gave up: " + why + "; " + command("explain " + run) + " tells why");
+  }
+  return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
+}
+
+Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run) {
+  TRIAGE_TRY(reading, store.read(run, {1, 1}));
+  if (!reading.records.empty()) {
+    const auto body = reading.records.front().body();
+    if (body && body.value().is_object() && body.value().contains("task")) {
+      const Json version = body.value().value("version", Json(""));
+      return StoredStart{body.value()["task"],
+                         version.is_string() ? version.get<std::string>() : ""};
+    }
+  }
+  return Error{Errc::corrupt, "the first record of run \"" + run + "\" cannot be read"};
+}
+
+Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& given) {
+  TRIAGE_TRY(run, in_full(store, given));
+  auto found = store.run(run);
+  if (!found && found.error().code == Errc::not_found) {
+    return Error{Errc::not_found,
+                 found.error().detail + "; `triage runs` shows the runs there are"};
+  }
+  if (!found || found.value().agent == supervise::agent_name) return found;
+  return Error{Errc::invalid_argument,
+               "run \"" + run + "\" is one of agent \"" + printable(found.value().agent) +
+                   "\", not of `triage run`: only its own program can go on with it"};
+}
+
+}  // namespace triage::inline v0_1::cli

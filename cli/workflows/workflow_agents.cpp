@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// The agents of a workflow file: their input, and handling their output.
+#include "programs/run_program.hpp"
+#include "triage/detail/try.hpp"
+#include "workflow_file.hpp"
+
+#ifdef TRIAGE_HAS_LLM
+#include "llm/http.hpp"
+#endif
+
+#include <cstdlib>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+using workflow::Context;
+using workflow::TaskInput;
+
+// What a task references as {{key}}: only those inputs make a branch run it again.
+struct Told {
+  std::string description{};
+  Json inputs = Json::object();
+};
+
+Told told(const std::string& text, const Json& defaults, const Context& context) {
+  Told all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = text.find("{{", at);
+    const std::size_t end = begin == std::string::npos ? begin : text.find("}}", begin);
+    if (end == std::string::npos) {
+      all.description += text.substr(at);
+      break;
+    }
+    const std::string key = text.substr(begin + 2, end - begin - 2);
+    if (!defaults.contains(key)) {  // Not an input: ordinary text.
+      all.description += text.substr(at, end + 2 - at);
+    } else {
+      const auto given = context.find_input(key);
+      const Json value = given ? *given : defaults.at(key);
+      all.description += text.substr(at, begin - at);
+      all.description += value.is_string() ? value.get<std::string>() : show(value);
+      all.inputs[key] = value;
+    }
+    at = end + 2;
+  }
+  return all;
+}
+
+Result<Json> run_command(const AgentSpec& spec, const std::string& folder, const Json& defaults,
+                         const TaskInput& task, Context& context) {
+  const Told what = told(task.description, defaults, context);
+  Json before = Json::object();
+  for (const auto& one : task.context) before[one.task] = one.output;
+  const Json in{{"task", task.id},
+                {"description", what.description},
+                {"inputs", what.inputs},
+                {"context", std::move(before)},
+                {"run", context.run_id()}};
+  auto ran = run_program({.command = spec.command,
+                          .folder = folder,
+                          .in = show(in) + "\n",
+                          .until = context.deadline(),
+                          .stop = context.stop_token()});
+  if (!ran) return std::move(ran).error();
+  const ProgramEnd& end = ran.value();
+  if (end.killed) return context.fail({.text = "the command was killed: it took too long"});
+  if (end.status != 0) {
+    return context.fail({.text = end.error_tail.empty() ? "the command exited with status " +
+                                                              std::to_string(end.status)
+                                                        : end.error_tail});
+  }
+  Json out = Json::parse(end.out, nullptr, false);
+  if (!out.is_discarded()) return outcome::success(std::move(out));
+  return context.fail({.text = "the command printed no JSON: " + printable(end.out.substr(0, 200)),
+                       .type = FailureType::schema_mismatch,
+                       .reason = "output_no_json"});
+}
+
+#ifdef TRIAGE_HAS_LLM
+
+constexpr std::size_t most_response_bytes = 16U << 20U;
+
+Json request_body(const AgentSpec& spec, const TaskInput& task, const std::string& description) {
+  std::string text = description;
+  for (const auto& one : task.context) {
+    text += "\n\nResult of \"" + one.task + "\":\n" +
+            (one.output.is_string() ? one.output.get<std::string>() : show(one.output));
+  }
+  Json messages = Json::array();
+  if (!spec.system.empty()) messages.push_back({{"role", "system"}, {"content", spec.system}});
+  messages.push_back({{"role", "user"}, {"content", text}});
+  Json body{{"model", spec.model}, {"messages", std::move(messages)}};
+  if (spec.max_tokens != 0) body["max_tokens"] = spec.max_tokens;
+  return body;
+}
+
+// The model's text. Anything else is a failure with the endpoint's response.
+Result<Json> content_of(const std::string& body, Context& context) {
+  const Json answer = Json::parse(body, nullptr, false);
+  const Json::json_pointer place("/choices/0/message/content");
+  try {
+    const Json& content = answer.at(place);
+    if (content.is_string()) {
+      const Json usage = answer.value("usage", Json::object());
+      context.record_usage({.input_tokens = usage.value("prompt_tokens", std::uint64_t{0}),
+                            .output_tokens = usage.value("completion_tokens", std::uint64_t{0})});
+      context.record_step({.action = "ask the model", .llm_output = content.get<std::string>()});
+      return outcome::success(content);
+    }
+  } catch (const std::exception&) {  // The member is missing or has another type.
+  }
+  return context.fail(
+      {.text = "the endpoint's answer has no text: " + printable(body.substr(0, 200)),
+       .type = FailureType::schema_mismatch,
+       .reason = "no_content"});
+}
+
+Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const TaskInput& task,
+                          Context& context) {
+  const Told what = told(task.description, defaults, context);
+  TRIAGE_TRYV(triage::detail::init_http());
+  triage::detail::HttpPost request{
+      .url = spec.url + "/chat/completions",
+      .headers = {"Content-Type: application/json", "Accept: application/json"},
+      .body = show(request_body(spec, task, what.description)),
+      .timeout = spec.timeout,
+      .max_response_bytes = most_response_bytes,
+      .stops = {context.stop_token(), std::stop_token()}};
+  if (!spec.key_env.empty()) {
+    const char* key = std::getenv(spec.key_env.c_str());  // NOLINT(concurrency-mt-unsafe)
+    if (key != nullptr) request.headers.push_back("Authorization: Bearer " + std::string(key));
+  }
+  const triage::detail::HttpAnswer answer = triage::detail::post(request);
+  if (answer.status == 0 || !answer.problem.empty()) {
+    return context.fail({.text = answer.problem});
+  }
+  if (answer.status / 100 != 2) {
+    return context.fail({.text = answer.body.substr(0, 4096), .http_status = answer.status});
+  }
+  return content_of(answer.body, context);
+}
+
+// A key is only sent over https, or to this machine.
+Result<void> check_key(const std::string& name, const AgentSpec& spec) {
+  if (spec.key_env.empty()) return outcome::success();
+  if (std::getenv(spec.key_env.c_str()) == nullptr) {  // NOLINT(concurrency-mt-unsafe)
+    return Error{Errc::not_found, "agent \"" + printable(name) + "\": the environment variable " +
+                                      printable(spec.key_env) + " (key_env) is not set"};
+  }
+  if (spec.url.rfind("https://", 0) == 0 || triage::detail::is_this_machine(spec.url)) {
+    return outcome::success();
+  }
+  return Error{Errc::invalid_argument, "agent \"" + printable(name) +
+                                           "\": a key is sent over https only, or to this "
+                                           "machine; the url is " +
+                                           printable(spec.url)};
+}
+
+#endif
+
+}  // namespace
+
+std::string with_inputs(const std::string& text, const Json& defaults, const Context& context) {
+  return told(text, defaults, context).description;
+}
+
+Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder) {
+  AgentWorks works;
+  for (const auto& [name, spec] : file.agents) {
+    if (!spec.command.empty()) {
+      works[name] = [spec = spec, folder, inputs = file.inputs](const TaskInput& task,
+                                                                Context& context) {
+        return run_command(spec, folder, inputs, task, context);
+      };
+      continue;
+    }
+#ifdef TRIAGE_HAS_LLM
+    TRIAGE_TRYV(check_key(name, spec));
+    works[name] = [spec = spec, inputs = file.inputs](const TaskInput& task, Context& context) {
+      return ask_endpoint(spec, inputs, task, context);
+    };
+#else
+    return Error{Errc::unsupported,
+                 "agent \"" + printable(name) + "\" has a url, and this build has no libcurl"};
+#endif
+  }
+  return outcome::success(std::move(works));
+}
+
+}  // namespace triage::inline v0_1::cli

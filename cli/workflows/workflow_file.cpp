@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "workflow_file.hpp"
+
+#include "arguments/read_policy.hpp"
+#include "documents/document_reader.hpp"
+#include "triage/detail/try.hpp"
+
+#ifdef TRIAGE_HAS_YAML
+#include "triage/policies/yaml.hpp"
+#endif
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr int most_attempts = 1'000;
+constexpr int most_tokens = 1'000'000;
+
+class Reader : public DocumentReader {
+ public:
+  WorkflowFile read(const Json& document) {
+    WorkflowFile file;
+    if (!document.is_object()) {
+      problem("the file is not an object; allowed are the keys workflow, agents, tasks, executors");
+      return file;
+    }
+    const bool graph = document.contains("executors");
+    if (graph) {
+      check_keys(document, "",
+                 {"workflow", "attempts", "agents", "executors", "edges", "start", "max_supersteps",
+                  "inputs", "checkpoints"});
+    } else {
+      check_keys(document, "",
+                 {"workflow", "attempts", "agents", "tasks", "inputs", "checkpoints"});
+    }
+    read_checkpoints(document, file);
+    file.id = text(document, "", "workflow", true);
+    file.attempts = number(document, "", "attempts", 1, most_attempts, 1);
+    file.inputs = document.value("inputs", Json::object());
+    if (!file.inputs.is_object()) problem("inputs is " + brief(file.inputs) + object_wanted);
+    read_agents(document, file);
+    if (graph) {
+      std::vector<std::string> agents;
+      for (const auto& [name, spec] : file.agents) agents.push_back(name);
+      file.graph = read_graph(*this, document, agents);
+    } else {
+      read_tasks(document, file);
+    }
+    return file;
+  }
+
+ private:
+  void read_checkpoints(const Json& document, WorkflowFile& file) {
+    if (!document.contains("checkpoints")) return;
+    file.checkpoints = workflow::CheckpointTriggers::none();
+    for (const std::string& name : texts(document, "", "checkpoints")) {
+      if (const auto trigger = workflow::parse_trigger(name)) {
+        file.checkpoints->add(*trigger);
+        continue;
+      }
+      std::vector<std::string> known;
+      for (int i = 0; i <= static_cast<int>(workflow::CheckpointTrigger::all); ++i) {
+        known.emplace_back(to_string(static_cast<workflow::CheckpointTrigger>(i)));
+      }
+      problem("checkpoints has \"" + printable(name) + "\"" + allowed_are(known));
+    }
+  }
+
+  void read_agents(const Json& document, WorkflowFile& file) {
+    const auto agents = document.find("agents");
+    if (agents == document.end() || !agents->is_object() || agents->empty()) {
+      return problem("agents is " + (agents == document.end() ? "missing" : brief(*agents)) +
+                     "; allowed is an object of at least one agent");
+    }
+    for (auto one = agents->begin(); one != agents->end(); ++one) {
+      const std::string path = below("agents", printable(one.key()));
+      if (one->is_object()) {
+        file.agents.emplace(one.key(), agent(*one, path));
+      } else {
+        problem(path + " is " + brief(*one) + object_wanted);
+      }
+    }
+  }
+
+  AgentSpec agent(const Json& json, const std::string& path) {
+    const bool runs = json.contains("command");
+    if (runs == json.contains("url")) {
+      problem(path + " has " + (runs ? "both" : "neither") +
+              " a command and a url; allowed is one of them");
+    }
+    AgentSpec spec;
+    if (runs) {
+      check_keys(json, path, {"command", "timeout"});
+      spec.command = texts(json, path, "command");
+      if (json["command"] == Json::array()) {
+        problem(path + ".command is []; allowed is a program and its arguments");
+      }
+      spec.timeout = duration(json, path, "timeout", std::chrono::minutes(10));
+    } else {
+      check_keys(json, path, {"url", "model", "key_env", "system", "max_tokens", "timeout"});
+      spec.url = text(json, path, "url", false);
+      if (json.contains("url") && spec.url.rfind("http://", 0) != 0 &&
+          spec.url.rfind("https://", 0) != 0) {
+        problem(path + ".url is " + brief(json["url"]) +
+                "; allowed is one that begins with http:// or https://");
+      }
+      while (spec.url.ends_with('/')) spec.url.pop_back();
+      spec.model = text(json, path, "model", true);
+      spec.key_env = text(json, path, "key_env", false);
+      spec.system = text(json, path, "system", false);
+      spec.max_tokens = number(json, path, "max_tokens", 1, most_tokens, 0);
+      spec.timeout = duration(json, path, "timeout", std::chrono::minutes(2));
+    }
+    return spec;
+  }
+
+  void read_tasks(const Json& document, WorkflowFile& file) {
+    const auto tasks = document.find("tasks");
+    if (tasks == document.end() || !tasks->is_array() || tasks->empty()) {
+      return problem("tasks is " + (tasks == document.end() ? "missing" : brief(*tasks)) +
+                     "; allowed is a list of at least one task");
+    }
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+      const std::string path = "tasks[" + std::to_string(i) + "]";
+      const Json& json = (*tasks)[i];
+      if (json.is_object()) {
+        file.tasks.push_back(task(json, path, file));
+      } else {
+        problem(path + " is " + brief(json) + object_wanted);
+      }
+    }
+    check_references(file);
+  }
+
+  workflow::Task task(const Json& json, const std::string& path, const WorkflowFile& file) {
+    using workflow::OnFailure;
+    using workflow::TaskContext;
+    check_keys(json, path,
+               {"id", "description", "depends_on", "assignee", "context", "on_failure"});
+    workflow::Task task{.id = text(json, path, "id", true),
+                        .description = text(json, path, "description", true),
+                        .depends_on = texts(json, path, "depends_on"),
+                        .assignee = text(json, path, "assignee", file.agents.size() > 1)};
+    task.context = one_of<TaskContext>(
+        json, path, "context",
+        {{"listed", TaskContext::listed}, {"all", TaskContext::all}, {"none", TaskContext::none}});
+    task.on_failure = one_of<OnFailure>(json, path, "on_failure",
+                                        {{"cascade", OnFailure::cascade},
+                                         {"skip", OnFailure::skip},
+                                         {"continue", OnFailure::carry_on}});
+    if (task.assignee.empty() && file.agents.size() == 1) {
+      task.assignee = file.agents.begin()->first;
+    }
+    return task;
+  }
+
+  void check_references(const WorkflowFile& file) {
+    std::vector<std::string> ids;
+    std::vector<std::string> agents;
+    for (const auto& task : file.tasks) ids.push_back(task.id);
+    for (const auto& [name, spec] : file.agents) agents.push_back(name);
+    const auto among = [](const std::vector<std::string>& names, const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    for (std::size_t i = 0; i < file.tasks.size(); ++i) {
+      const workflow::Task& task = file.tasks[i];
+      const std::string path = "tasks[" + std::to_string(i) + "]";
+      if (std::count(ids.begin(), ids.end(), task.id) > 1 && !task.id.empty()) {
+        problem(path + ".id is \"" + printable(task.id) + "\" twice; allowed is each id once");
+      }
+      if (!task.assignee.empty() && !agents.empty() && !among(agents, task.assignee)) {
+        problem(path + ".assignee is \"" + printable(task.assignee) + "\"" + allowed_are(agents));
+      }
+      for (std::size_t n = 0; n < task.depends_on.size(); ++n) {
+        const std::string& need = task.depends_on[n];
+        if (among(ids, need) && need != task.id) continue;
+        problem(path + ".depends_on[" + std::to_string(n) + "] is \"" + printable(need) +
+                (need == task.id ? "\", the task itself" : "\", which does not exist") +
+                allowed_are(ids));
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Result<WorkflowFile> parse_workflow_file(std::string_view text) {
+  WorkflowFile file;
+  const auto check = [&](const Json& document) -> Result<void> {
+    Reader reader;
+    file = reader.read(document);
+    if (!reader.problems().empty()) return Error{Errc::invalid_argument, reader.problems()};
+    // Finds problems of the graph as a whole, such as cycles.
+    AgentWorks works;
+    for (const auto& [name, spec] : file.agents) {
+      works[name] = [](const workflow::TaskInput&, workflow::Context&) { return Json(); };
+    }
+    const bool tasks = file.graph.executors.empty();
+    const auto built = tasks ? graph_of(file, works).build() : workflow_of(file, works);
+    if (built) return outcome::success();
+    return Error{Errc::invalid_argument,
+                 (tasks ? "tasks: " : "executors: ") + built.error().detail};
+  };
+#ifdef TRIAGE_HAS_YAML
+  TRIAGE_TRYV(json_from_yaml(text, "the workflow", check));
+#else
+  const Json document = Json::parse(text.begin(), text.end(), nullptr, false);
+  if (document.is_discarded()) {
+    return Error{Errc::invalid_argument,
+                 "the workflow is not JSON, and this build of triage reads no YAML"};
+  }
+  TRIAGE_TRYV(check(document));
+#endif
+  complete(file);
+  return outcome::success(std::move(file));
+}
+
+Result<WorkflowFile> read_workflow_file(const std::string& path) {
+  TRIAGE_TRY(text, read_text_file(path));
+  auto file = parse_workflow_file(text);
+  if (file) return file;
+  std::string problems = printable(path) + ": ";
+  for (const char letter : file.error().detail) {
+    problems += letter;
+    if (letter == '\n') problems += printable(path) + ": ";
+  }
+  return Error{file.error().code, std::move(problems)};
+}
+
+}  // namespace triage::inline v0_1::cli

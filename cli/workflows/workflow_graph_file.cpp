@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Reads a workflow file's executors and edges, including nested ones.
+#include "documents/document_reader.hpp"
+#include "workflow_file.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr int most_supersteps = 1'000'000;
+
+const std::vector<std::pair<std::string, std::string>> answers{
+    {"json", "json"}, {"text", "text"}, {"number", "number"}, {"boolean", "boolean"}};
+
+class GraphReader {
+ public:
+  GraphReader(DocumentReader& reader, const std::vector<std::string>& agents)
+      : reader_(reader), agents_(agents) {}
+
+  FileGraph read(const Json& json, const std::string& path) {
+    FileGraph graph{.start = reader_.names(json, path, "start")};
+    reader_.each(json, path, "executors", [&](const Json& one, const std::string& place) {
+      graph.executors.push_back(executor(one, place));
+    });
+    reader_.each(json, path, "edges", [&](const Json& one, const std::string& place) {
+      graph.edges.push_back(edge(one, place));
+    });
+    return graph;
+  }
+
+ private:
+  // An agent works, a question is asked, or executors are nested.
+  FileExecutor executor(const Json& json, const std::string& path) {
+    const bool asks = json.contains("ask");
+    const bool nests = json.contains("executors");
+    if (asks && nests) {
+      reader_.problem(path + " has both \"ask\" and \"executors\"; allowed is one of them");
+    }
+    FileExecutor one{.id = reader_.text(json, path, "id", true)};
+    if (nests) {
+      reader_.check_keys(json, path, {"id", "start", "executors", "edges"});
+      if (json.at("executors") == Json::array()) {
+        reader_.problem(path + ".executors is []; allowed is a list of at least one executor");
+      }
+      one.inside = std::make_shared<FileGraph>(read(json, path));
+    } else if (asks) {
+      reader_.check_keys(json, path, {"id", "ask", "answer", "expires", "otherwise"});
+      one.ask = reader_.text(json, path, "ask", true);
+      one.answer = reader_.one_of(json, path, "answer", answers);
+      one.expires = reader_.duration(json, path, "expires", Duration::zero());
+      if (json.contains("otherwise")) one.otherwise = json.at("otherwise");
+      if (one.otherwise && !json.contains("expires")) {
+        reader_.problem(path + ".otherwise is " + DocumentReader::brief(*one.otherwise) +
+                        "; allowed beside \"expires\"");
+      }
+    } else {
+      reader_.check_keys(json, path, {"id", "description", "agent"});
+      one.description = reader_.text(json, path, "description", false);
+      one.agent = agent(json, path);
+    }
+    return one;
+  }
+
+  std::string agent(const Json& json, const std::string& path) {
+    std::string name = reader_.text(json, path, "agent", agents_.size() > 1);
+    if (name.empty()) return agents_.size() == 1 ? agents_.front() : name;
+    if (std::find(agents_.begin(), agents_.end(), name) == agents_.end()) {
+      reader_.problem(path + ".agent is \"" + printable(name) + "\"" +
+                      DocumentReader::allowed_are(agents_));
+    }
+    return name;
+  }
+
+  workflow::Join join(const Json& json, const std::string& path) {
+    const Json join = json.value("join", Json("all"));
+    if (join == "all") return workflow::Join::all();
+    if (join == "any") return workflow::Join::any();
+    if (join.is_number_integer() && join > 0) return workflow::Join::of(join.get<std::size_t>());
+    reader_.problem(path + ".join is " + DocumentReader::brief(join) +
+                    "; allowed are all, any, a number above 0");
+    return {};
+  }
+
+  FileEdge edge(const Json& json, const std::string& path) {
+    reader_.check_keys(json, path, {"from", "to", "when", "join", "select"});
+    FileEdge edge{.from = reader_.names(json, path, "from"),
+                  .to = reader_.names(json, path, "to"),
+                  .when = json.value("when", Json()),
+                  .join = join(json, path),
+                  .select = reader_.text(json, path, "select", false)};
+    if (edge.from.size() > 1 && edge.to.size() > 1) {
+      reader_.problem(path + " leads from several to several; allowed is one of both");
+    }
+    if (!edge.when.is_null() && edge.from.size() + edge.to.size() > 2) {
+      reader_.problem(path + ".when is " + DocumentReader::brief(edge.when) +
+                      "; allowed from one executor to one");
+    }
+    if (json.contains("join") && edge.from.size() < 2) {
+      reader_.problem(path + ".join is " + DocumentReader::brief(json["join"]) +
+                      "; allowed from several executors");
+    }
+    if (json.contains("select") && (edge.from.size() != 1 || edge.to.size() < 2)) {
+      reader_.problem(path + ".select is " + DocumentReader::brief(json["select"]) +
+                      "; allowed from one executor to several");
+    }
+    return edge;
+  }
+
+  DocumentReader& reader_;
+  const std::vector<std::string>& agents_;
+};
+
+}  // namespace
+
+FileGraph read_graph(DocumentReader& reader, const Json& document,
+                     const std::vector<std::string>& agents) {
+  FileGraph graph = GraphReader(reader, agents).read(document, "");
+  graph.max_supersteps = reader.number(document, "", "max_supersteps", 1, most_supersteps, 100);
+  return graph;
+}
+
+}  // namespace triage::inline v0_1::cli

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/attempt/attempt_io.hpp"
+
+#include "supervise/process/leftovers.hpp"
+#include "supervise/process/passage.hpp"
+#include "supervise/process/terminal.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+// How often the kernel has killed a process of this control group for want of memory; 0 where that
+// cannot be seen. Source: the kernel's admin-guide/cgroup-v2, memory.events.
+std::uint64_t memory_kills() {
+  std::ifstream own("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(own, line)) {
+    if (!line.starts_with("0::")) continue;
+    std::ifstream events("/sys/fs/cgroup" + line.substr(3) + "/memory.events");
+    std::string name;
+    for (std::uint64_t number = 0; events >> name >> number;) {
+      if (name == "oom_kill") return number;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+struct AttemptIo::Streams {
+  std::optional<Terminal> terminal{};
+  std::unique_ptr<Passage> out{};
+  std::unique_ptr<Passage> error{};
+  std::unique_ptr<Passage> keys{};  // From our terminal to the child's.
+  Pipe out_pipe{};
+  Pipe error_pipe{};
+  std::uint64_t memory_kills = 0;
+};
+
+AttemptIo::AttemptIo(const RunSpec& spec, Options options)
+    : spec_(spec),
+      signals_(std::move(options.signals)),
+      clock_(std::move(options.clock)),
+      on_out_(std::move(options.on_out)),
+      streams_(std::make_unique<Streams>()) {
+  // Orphaned descendants of the child become ours, so none can escape.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+AttemptIo::~AttemptIo() { signals_->end(); }
+
+Result<void> AttemptIo::open_streams(ChildPlan& plan) {
+  TRIAGE_TRY(terminal, Terminal::open());
+  if (terminal) {
+    streams_->terminal.emplace(std::move(*terminal));
+    plan.terminal = true;
+    plan.in = streams_->terminal->childs();
+  }
+  if (plan.terminal && ::isatty(STDOUT_FILENO) != 0) {
+    plan.out = plan.in;
+  } else {
+    TRIAGE_TRY(pipe, make_pipe());
+    streams_->out_pipe = std::move(pipe);
+    plan.out = streams_->out_pipe.write.get();
+  }
+  if (plan.terminal && ::isatty(STDERR_FILENO) != 0) {
+    plan.error = plan.in;
+  } else {
+    TRIAGE_TRY(pipe, make_pipe());
+    streams_->error_pipe = std::move(pipe);
+    plan.error = streams_->error_pipe.write.get();
+  }
+  return outcome::success();
+}
+
+Result<void> AttemptIo::start(ChildPlan plan, const std::function<Result<void>(pid_t)>& before) {
+  TRIAGE_TRYV(open_streams(plan));
+  plan.signals = signals_->before();
+  streams_->memory_kills = memory_kills();
+  // If a script has started something and then became this process by exec, that is its child.
+  const Family before_it = family_without({});
+  spared_.insert(before_it.children.begin(), before_it.children.end());
+  TRIAGE_TRY(child, Child::fork_gated(plan));
+  pid_ = child.pid();
+  streams_->out_pipe.write.close();
+  streams_->error_pipe.write.close();
+  Result<void> ready = before(pid_);
+  if (ready) {
+    signals_->begin(pid_, streams_->terminal ? streams_->terminal->ours() : -1);
+    ready = child.let_go();
+  } else {
+    const Child ended = std::move(child);  // Its gate closes, so it ends.
+  }
+  if (!ready) {
+    signals_->end();
+    ::waitpid(pid_, nullptr, 0);
+    return ready;
+  }
+  if (streams_->terminal) streams_->terminal->close_childs();
+  started_ = active_ = clock_->now();
+  return outcome::success();
+}
+
+ChildEnd AttemptIo::serve() {
+  Streams& all = *streams_;
+  const auto seen = [this](std::string_view bytes) {
+    note_activity();
+    end_.printed = true;
+    if (on_out_) on_out_(bytes);
+  };
+  if (all.out_pipe.read) {
+    all.out = std::make_unique<Passage>(loop_, std::move(all.out_pipe.read), STDOUT_FILENO, seen);
+  }
+  if (all.error_pipe.read) {
+    all.error = std::make_unique<Passage>(loop_, std::move(all.error_pipe.read), STDERR_FILENO,
+                                          [this](std::string_view) { note_activity(); });
+  }
+  if (all.terminal) {
+    // Two files for one device: one to read from, one to write to.
+    FileDescriptor reading(::fcntl(all.terminal->ours(), F_DUPFD_CLOEXEC, 0));
+    FileDescriptor keys(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    const bool shown = !all.out;
+    if (shown) all.out = std::make_unique<Passage>(loop_, std::move(reading), STDOUT_FILENO, seen);
+    all.keys = std::make_unique<Passage>(loop_, std::move(keys), all.terminal->ours(), nullptr);
+  }
+  loop_.watch(signals_->child_events(), POLLIN, [this](short) {
+    signalfd_siginfo info{};
+    while (::read(signals_->child_events(), &info, sizeof info) > 0) continue;
+    reap();
+  });
+  loop_.watch(signals_->interrupts(), POLLIN, [this](short) {
+    signals_->clear_interrupts();
+    // Ending the supervisor must not take for ever. The first keyboard interrupt is left to the
+    // child, though: many programs only stop their current work.
+    const bool patient = signals_->ended_by() == SIGINT && interrupts_++ == 0;
+    if (!patient && !kill_at_) kill_at_ = clock_->now() + spec_.kill_after;
+  });
+  reap();  // It may already have ended.
+  while (!all_ended_) {
+    loop_.turn(next_moment(), *clock_);
+    keep_time();
+  }
+  all.keys.reset();
+  pass_on_rest();
+  loop_.forget(signals_->child_events());
+  loop_.forget(signals_->interrupts());
+  if (all.out) end_.out = all.out->tail().text();
+  if (all.error) end_.error = all.error->tail().text();
+  end_.out_of_memory = memory_kills() > all.memory_kills;
+  return std::move(end_);
+}
+
+// Waits for whoever reads the child's streams, unless somebody wants an end.
+void AttemptIo::pass_on_rest() {
+  std::optional<TimePoint> give_up_at;
+  for (Passage* stream : {streams_->out.get(), streams_->error.get()}) {
+    while (stream != nullptr && !stream->finish()) {
+      if (signals_->ended_by() != 0 && !give_up_at) give_up_at = clock_->now() + spec_.kill_after;
+      if (give_up_at && clock_->now() >= *give_up_at) {
+        stream->drop();
+      } else {
+        loop_.turn(give_up_at, *clock_);
+      }
+    }
+  }
+}
+
+void AttemptIo::reap() {
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    spared_.erase(ended);
+    if (ended != pid_) continue;
+    signals_->end();
+    leader_ended_ = true;
+    end_.status = status;
+    kill_at_.reset();
+  }
+  if (leader_ended_) end_rest();
+}
+
+// The leader's remaining processes get as long to end as it had itself.
+void AttemptIo::end_rest() {
+  killing_ = killing_ || (kill_at_ && clock_->now() >= *kill_at_);
+  Family rest = family_without(spared_);
+  all_ended_ = rest.children.empty();
+  rest.others.insert(rest.others.end(), rest.children.begin(), rest.children.end());
+  for (const pid_t pid : rest.others) {
+    if (killing_ || asked_.insert(pid).second) ::kill(pid, killing_ ? SIGKILL : SIGTERM);
+  }
+  if (!all_ended_ && !kill_at_) kill_at_ = clock_->now() + spec_.kill_after;
+}
+
+void AttemptIo::stop(ChildEnd::Cause cause) {
+  if (leader_ended_ || end_.cause != ChildEnd::Cause::itself) return;
+  end_.cause = cause;
+  ::kill(-pid_, SIGTERM);
+  ::kill(-pid_, SIGCONT);  // One that is stopped would not hear it.
+  kill_at_ = clock_->now() + spec_.kill_after;
+}
+
+std::optional<TimePoint> AttemptIo::next_moment() const {
+  std::optional<TimePoint> next = kill_at_;
+  if (leader_ended_ || end_.cause != ChildEnd::Cause::itself) return next;
+  const auto consider = [&next](TimePoint since, Duration length) {
+    if (length > Duration::zero()) next = std::min(next.value_or(since + length), since + length);
+  };
+  consider(started_, spec_.timeout);
+  if (idle_held_ == 0) consider(active_, spec_.idle_timeout);
+  if (dismiss_at_) next = std::min(next.value_or(*dismiss_at_), *dismiss_at_);
+  return next;
+}
+
+void AttemptIo::keep_time() {
+  const TimePoint now = clock_->now();
+  if (kill_at_ && now >= *kill_at_) {
+    if (leader_ended_) {
+      end_rest();
+    } else {
+      ::kill(-pid_, SIGKILL);
+    }
+    kill_at_ = now + spec_.kill_after;  // Again, in case that did not help.
+    return;
+  }
+  if (dismiss_at_ && now >= *dismiss_at_) {
+    dismiss();
+  } else if (spec_.timeout > Duration::zero() && now >= started_ + spec_.timeout) {
+    stop(ChildEnd::Cause::timeout);
+  } else if (idle_held_ == 0 && spec_.idle_timeout > Duration::zero() &&
+             now >= active_ + spec_.idle_timeout) {
+    stop(ChildEnd::Cause::idle_timeout);
+  }
+}
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One attempt of a child: its streams, its time limits, and the end of everything it started.
+
+#include "supervise/process/child.hpp"
+#include "supervise/process/loop.hpp"
+#include "supervise/process/signals.hpp"
+#include "triage/clock.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::supervise {
+
+// How an attempt of a child ended.
+struct ChildEnd {
+  enum class Cause : std::uint8_t {
+    itself,        // It exited, or was killed by a signal that we did not send.
+    timeout,       // RunSpec::timeout.
+    idle_timeout,  // RunSpec::idle_timeout.
+    dismissed,     // Its reader was done with it: see dismiss().
+  };
+  Cause cause = Cause::itself;
+  int status = 0;     // As returned by wait(2).
+  std::string out{};  // The tails of its streams; with a terminal, `out` has everything.
+  std::string error{};
+  bool printed = false;        // It wrote to standard output.
+  bool out_of_memory = false;  // The kernel killed a process for lack of memory.
+};
+
+class AttemptIo {
+ public:
+  struct Options {
+    std::shared_ptr<Signals> signals{};
+    std::shared_ptr<Clock> clock{};
+    // Receives standard output before it is passed on; may be null.
+    std::function<void(std::string_view)> on_out{};
+  };
+
+  AttemptIo(const RunSpec& spec, Options options);
+  ~AttemptIo();
+
+  // Starts the child: `before` is called once its process exists but runs nothing yet; if it fails,
+  // the child ends. plan: program, arguments, environment and `inherited` are set. Errors:
+  // Errc::io, and those of `before`.
+  [[nodiscard]] Result<void> start(ChildPlan plan,
+                                   const std::function<Result<void>(pid_t)>& before);
+  // Serves the child until it and everything it started have ended.
+  [[nodiscard]] ChildEnd serve();
+
+  // The child showed that it is alive.
+  void note_activity() { active_ = clock_->now(); }
+  // Suspends the idle timeout while the child waits for a slow answer.
+  void hold_idle(bool hold) {
+    idle_held_ += hold ? 1 : -1;
+    note_activity();
+  }
+  // Ends the child: it is no longer needed, or the run cannot continue.
+  void dismiss() { stop(ChildEnd::Cause::dismissed); }
+  // The same, at once: somebody else may already run it.
+  void abandon() {
+    dismiss();
+    kill_at_ = clock_->now();
+  }
+  // The same, unless it ends by itself within this time; nothing: it is needed after all.
+  void dismiss_after(std::optional<Duration> length) {
+    dismiss_at_ = length ? std::optional(clock_->now() + *length) : std::nullopt;
+  }
+  // For other files of this attempt.
+  [[nodiscard]] Loop& loop() noexcept { return loop_; }
+
+ private:
+  struct Streams;
+  Result<void> open_streams(ChildPlan& plan);
+  void pass_on_rest();
+  void reap();
+  void stop(ChildEnd::Cause cause);
+  void keep_time();
+  void end_rest();
+  [[nodiscard]] std::optional<TimePoint> next_moment() const;
+
+  const RunSpec& spec_;
+  std::shared_ptr<Signals> signals_;
+  std::shared_ptr<Clock> clock_;
+  std::function<void(std::string_view)> on_out_;
+  Loop loop_{};
+  std::unique_ptr<Streams> streams_;
+  pid_t pid_ = -1;
+  bool leader_ended_ = false;
+  int interrupts_ = 0;
+  int idle_held_ = 0;
+  bool all_ended_ = false;
+  bool killing_ = false;      // What remains is no longer asked to end.
+  std::set<pid_t> spared_{};  // Children of this process from before the attempt.
+  std::set<pid_t> asked_{};   // Those sent SIGTERM.
+  ChildEnd end_{};
+  TimePoint started_{};
+  TimePoint active_{};
+  std::optional<TimePoint> kill_at_{};
+  std::optional<TimePoint> dismiss_at_{};
+};
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/attempt/verdict.hpp"
+
+#include "supervise/process/tail.hpp"
+#include "triage/exit_status.hpp"
+
+#include <cstring>
+
+#include <sys/wait.h>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name == nullptr ? std::to_string(signal) : "SIG" + std::string(name);
+}
+
+// "sh exited with status 3", "sh was killed by SIGSEGV".
+std::string how_it_ended(const ChildEnd& end, const std::string& name) {
+  if (end.cause == ChildEnd::Cause::timeout) return name + " did not end before its timeout";
+  if (end.cause == ChildEnd::Cause::idle_timeout) {
+    return name + " showed no sign of life before its idle timeout";
+  }
+  if (WIFSIGNALED(end.status)) return name + " was killed by " + signal_name(WTERMSIG(end.status));
+  return name + " exited with status " + std::to_string(WEXITSTATUS(end.status));
+}
+
+bool ended_by_itself(const ChildEnd& end) {
+  return end.cause == ChildEnd::Cause::itself && WIFEXITED(end.status);
+}
+
+std::string without_end(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+int shell_status(int wait_status) noexcept {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+Failure failure_of(const ChildEnd& end, const std::string& name) {
+  Failure failure;
+  // Programs report errors on standard error; some use only one stream.
+  const std::string said = without_end(end.error.empty() ? end.out : end.error);
+  auto reported = last_json_error(end.error);
+  if (!reported) reported = last_json_error(end.out);
+  if (reported) failure = *std::move(reported);
+  const std::string how = how_it_ended(end, name);
+  if (failure.text.empty()) failure.text = said;
+  // Beside the program's own words, ours would count as its words.
+  if (failure.text.empty() || !ended_by_itself(end)) {
+    failure.text += (failure.text.empty() ? "" : "\n") + how;
+  }
+  if (WIFEXITED(end.status)) failure.code = exit_status(WEXITSTATUS(end.status));
+  if (end.cause == ChildEnd::Cause::timeout || end.cause == ChildEnd::Cause::idle_timeout) {
+    failure.type = FailureType::timeout;
+    failure.reason =
+        end.cause == ChildEnd::Cause::timeout ? "attempt_timeout" : "attempt_idle_timeout";
+  } else if (end.out_of_memory || WIFSIGNALED(end.status)) {
+    failure.type = FailureType::crashed;
+    failure.reason = end.out_of_memory ? "out_of_memory" : "killed_by_signal";
+  }
+  return failure;
+}
+
+}  // namespace triage::inline v0_1::supervise

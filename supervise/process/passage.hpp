@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One stream of the child: passed through, with its tail kept and its bytes shown to a reader.
+
+#include "supervise/process/file_descriptor.hpp"
+#include "supervise/process/loop.hpp"
+#include "supervise/process/tail.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::supervise {
+
+// Reading stops while bytes cannot be written, so the child waits and nothing accumulates here. If
+// the other side stops reading, bytes are dropped so that the child can continue.
+class Passage {
+ public:
+  using Reader = std::function<void(std::string_view bytes)>;
+
+  // from: owned by the passage. to: a file that stays open; -1: none. on_bytes receives what was
+  // read before it is written.
+  Passage(Loop& loop, FileDescriptor from, int to, Reader on_bytes);
+  ~Passage();
+  Passage(const Passage&) = delete;
+  Passage& operator=(const Passage&) = delete;
+
+  // The stream has ended and everything is written.
+  [[nodiscard]] bool ended() const noexcept { return ended_ && waiting_.empty(); }
+  // After the child's end: reads what is available, writes it, and ends. False: the other side has
+  // to read first.
+  [[nodiscard]] bool finish();
+  // The other side need not get the rest.
+  void drop();
+  [[nodiscard]] const Tail& tail() const noexcept { return tail_; }
+
+ private:
+  bool fill();  // Reads once, after poll(2) reported that this will not block.
+  void flush();
+  void wait_for_reader(bool waits);
+
+  Loop& loop_;
+  FileDescriptor from_;
+  int to_;
+  Reader on_bytes_;
+  Tail tail_{};
+  std::string waiting_{};  // Read and not yet written.
+  bool ended_ = false;
+  bool dropped_ = false;
+};
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/process/terminal.hpp"
+
+#include <array>
+#include <cstdlib>
+
+#include <sys/ioctl.h>
+
+namespace triage::inline v0_1::supervise {
+
+Result<std::optional<Terminal>> Terminal::open() {
+  if (::isatty(STDIN_FILENO) == 0 || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) {
+    return outcome::success(std::optional<Terminal>());
+  }
+  Terminal made;
+  winsize size{};
+  if (::tcgetattr(STDIN_FILENO, &made.before_) != 0) return system_error("the terminal");
+  // Where poll(2) reports room there need not be room for all that was pasted.
+  made.ours_ = FileDescriptor(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  std::array<char, 128> name{};
+  if (!made.ours_ || ::grantpt(made.ours()) != 0 || ::unlockpt(made.ours()) != 0 ||
+      ::ptsname_r(made.ours(), name.data(), name.size()) != 0) {
+    return system_error("no pseudo terminal can be made");
+  }
+  made.childs_ = FileDescriptor(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!made.childs_) return system_error("the pseudo terminal cannot be opened");
+  ::tcsetattr(made.childs(), TCSANOW, &made.before_);
+  if (::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(made.childs(), TIOCSWINSZ, &size);
+  termios raw = made.before_;
+  ::cfmakeraw(&raw);
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+  return outcome::success(std::optional(std::move(made)));
+}
+
+Terminal::~Terminal() {
+  if (ours_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+}
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/protocol/protocol.hpp"
+
+#include "triage/detail/json_depth.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+constexpr int most_waiting = 128;  // Connections not yet accepted.
+constexpr std::uint64_t most_troubles = 3;
+// Connections at the same time: this process needs files for other purposes, too.
+std::size_t most_speakers() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? static_cast<std::size_t>(files.rlim_cur / 2) : 0;
+}
+
+// The checkpoint that makes acknowledged messages durable.
+constexpr const char* acknowledged_label = "triage/acknowledged";
+
+Json refusal(const Error& error) {
+  return {{"ok", false}, {"code", to_string(error.code)}, {"error", error.detail}};
+}
+
+}  // namespace
+
+Protocol::Protocol(Loop& loop, Attempt& attempt, Options options)
+    : loop_(loop), attempt_(attempt), options_(std::move(options)) {}
+
+Protocol::~Protocol() {
+  finish();
+  threads_.clear();  // Joins.
+}
+
+Result<void> Protocol::open(const std::string& folder) {
+  path_ = folder + "/s";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path_.size() >= sizeof address.sun_path) {
+    return Error{Errc::io, "the path of the socket is too long: " + path_};
+  }
+  path_.copy(address.sun_path, path_.size());
+  listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener_ ||
+      ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::chmod(path_.c_str(), 0600) != 0 || ::listen(listener_.get(), most_waiting) != 0) {
+    return system_error("the socket " + path_);
+  }
+  loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
+  TRIAGE_TRYV(open_notify(folder));
+  TRIAGE_TRY(made, make_pipe());
+  pipe_ = std::move(made);
+  auto reports = std::make_shared<Speaker>(std::move(pipe_.read), false);
+  speakers_.push_back(reports);
+  loop_.watch(reports->file(), POLLIN, [this, reports](short events) { serve(reports, events); });
+  return outcome::success();
+}
+
+void Protocol::accept() {
+  FileDescriptor file(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (speakers_.size() >= most_speakers() || (!file && errno == EMFILE)) {
+    loop_.set_events(listener_.get(), 0);  // The next one waits until another has gone.
+  }
+  if (!file) return;
+  auto speaker = std::make_shared<Speaker>(std::move(file), true);
+  speakers_.push_back(speaker);
+  loop_.watch(speaker->file(), POLLIN, [this, speaker](short events) { serve(speaker, events); });
+}
+
+void Protocol::serve(const SpeakerPtr& speaker, short events) {
+  speaker->send_more();
+  bool goes_on = true;
+  if (events != POLLOUT) {
+    if (options_.on_activity) options_.on_activity();
+    goes_on = speaker->read_lines(
+        [&](std::string_view line, bool too_long) { take_line(speaker, line, too_long); });
+  }
+  if (goes_on && speaker->reads_nothing()) {
+    trouble("its connection is cut off, since it has left 16 MB of answers unread");
+    goes_on = false;
+  }
+  if (!goes_on) return forget(speaker);
+  loop_.set_events(speaker->file(), speaker->has_unsent() ? POLLIN | POLLOUT : POLLIN);
+}
+
+// The other side may write on before it reads: whoever waited for it here would wait for ever.
+void Protocol::answer(const SpeakerPtr& speaker, const Json& id, Json answer) {
+  if (id.is_null()) return;
+  send(speaker, id, std::move(answer));
+}
+
+void Protocol::send(const SpeakerPtr& speaker, const Json& id, Json answer) {
+  speaker->answer(id, std::move(answer));
+  if (speaker->has_unsent()) loop_.set_events(speaker->file(), POLLIN | POLLOUT);
+}
+
+std::optional<Doubt> Protocol::doubt() {
+  const std::scoped_lock lock(mutex_);
+  return doubt_;
+}
+
+void Protocol::forget(const SpeakerPtr& speaker) {
+  loop_.forget(speaker->file());
+  while (speaker->waits > 0) end_wait(*speaker);
+  {
+    const std::scoped_lock lock(mutex_);
+    speaker->leave();
+  }
+  ended_.notify_all();  // Unblocks its effects, which are then in doubt.
+  std::erase(speakers_, SpeakerPtr(speaker));
+  if (listener_) loop_.set_events(listener_.get(), POLLIN);
+}
+
+void Protocol::finish() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+  }
+  ended_.notify_all();  // Unblocks effects still held, which are then in doubt.
+  if (listener_) {
+    loop_.forget(listener_.get());
+    listener_.close();
+    ::unlink(path_.c_str());
+  }
+  if (notify_) {
+    hear_notify();
+    loop_.forget(notify_.get());
+    notify_.close();
+    ::unlink(notify_path_.c_str());
+  }
+  pipe_.write.close();
+  while (!speakers_.empty()) {
+    const SpeakerPtr speaker = speakers_.back();
+    pollfd ready{speaker->file(), POLLIN, 0};
+    bool goes_on = true;
+    while (goes_on && ::poll(&ready, 1, 0) > 0) {
+      goes_on = speaker->read_lines(
+          [&](std::string_view line, bool too_long) { take_line(speaker, line, too_long); });
+    }
+    forget(speaker);
+  }
+}
+
+void Protocol::trouble(const std::string& what) {
+  if (++troubles_ > most_troubles || !options_.on_trouble) return;
+  options_.on_trouble("a line of the program was skipped: " + what +
+                      (troubles_ == most_troubles ? "; more of them are not reported" : ""));
+}
+
+void Protocol::take_line(const SpeakerPtr& speaker, std::string_view line, bool too_long) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  // Its id is unknown, and its sender may wait for an answer.
+  const auto cannot_read = [&](const std::string& why) {
+    trouble(why);
+    send(speaker, nullptr, refusal({Errc::invalid_argument, "a line cannot be read: " + why}));
+  };
+  if (too_long) return cannot_read("it has more than 16 MB");
+  if (detail::nested_deeper(line, max_json_depth)) {
+    return cannot_read("it is nested deeper than " + std::to_string(max_json_depth) + " levels");
+  }
+  const Json message = Json::parse(line.begin(), line.end(), nullptr, false);
+  if (message.is_discarded()) return cannot_read("it is not JSON in UTF-8");
+  if (!message.is_object()) return cannot_read("it is not a JSON object");
+  const Json id = message.value("id", Json());
+  if (const std::string_view number = integer_beyond_64_bits(line); !number.empty()) {
+    const Error error = too_large(number);
+    if (id.is_null()) return cannot_read(error.detail);
+    return answer(speaker, id, refusal(error));
+  }
+  Json reply{{"ok", true}};
+  bool later = false;
+  if (auto taken = take(speaker, message, id, reply, later); !taken) {
+    reply = refusal(taken.error());
+    if (id.is_null()) trouble(taken.error().detail);
+  }
+  if (!later) answer(speaker, id, std::move(reply));
+}
+
+Result<void> Protocol::take(const SpeakerPtr& speaker, const Json& message, const Json& id,
+                            Json& reply, bool& later) {
+  TRIAGE_TRYV(check_keys(message));
+  if (message.contains("effect")) {
+    TRIAGE_TRYV(begin_effect(speaker, message["effect"], id));
+    later = true;
+    return outcome::success();
+  }
+  if (message.contains("effect_done")) {
+    return end_effect(message["effect_done"], RunningEffect::End::done);
+  }
+  if (message.contains("effect_not_done")) {
+    return end_effect(message["effect_not_done"], RunningEffect::End::not_done);
+  }
+  if (message.contains("get")) {
+    if (message["get"] != "state") return wrong_value("get", message["get"], "\"state\"");
+    reply["state"] = attempt_.state().json();
+    return outcome::success();
+  }
+  TRIAGE_TRY(waited, take_wait(speaker, message, id, later));
+  if (waited) return outcome::success();
+  if (message.contains("propose_step")) {
+    note_progress(speaker);
+    return propose(message["propose_step"], reply);
+  }
+  TRIAGE_TRY(records, records_from_json(message));
+  if (records.step || records.state || records.label) note_progress(speaker);
+  const bool durable = records.label.has_value() || (!records.any() && !message.contains("drain"));
+  TRIAGE_TRYV(take_records(std::move(records)));
+  if (const auto sticky = attempt_.error()) return *sticky;
+  if (id.is_null() || durable) return outcome::success();
+  TRIAGE_TRYV(attempt_.checkpoint(acknowledged_label));
+  return outcome::success();
+}
+
+Result<void> Protocol::take_records(LineRecords&& records) {
+  spoke_ = spoke_ || records.any();
+  if (records.step) {
+    if (options_.on_step) options_.on_step(*records.step);
+    attempt_.record_step(std::move(*records.step));
+  }
+  if (records.state) attempt_.update_state(*records.state);
+  if (records.usage) attempt_.record_usage(*records.usage);
+  if (records.failure) failure_ = std::move(records.failure);
+  if (records.label) {
+    TRIAGE_TRYV(attempt_.checkpoint(*records.label));
+    if (options_.on_label) options_.on_label(*records.label);
+  }
+  return outcome::success();
+}
+
+// The client carries out the effect: a thread waits for its report.
+Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id) {
+  if (!effect.is_object() || !effect.contains("key") || !effect["key"].is_string()) {
+    return wrong_value("effect", effect, "an object with a key, which is a text");
+  }
+  if (effect.contains("held") && !effect["held"].is_boolean()) {
+    return wrong_value("effect.held", effect["held"], "true or false");
+  }
+  if (id.is_null()) return wrong_value("id of an effect", id, "any other value");
+  const std::string key = effect["key"];
+  const Json arguments = effect.value("arguments", Json());
+  const bool held = effect.contains("held") && effect["held"] == true;
+  spoke_ = true;
+  note_progress(speaker);
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto running = effects_.find(key);
+    if (running != effects_.end() && running->second.held &&
+        running->second.end == RunningEffect::End::none) {
+      return Error{Errc::in_doubt, "effect \"" + printable(key) + "\" is under way"};
+    }
+  }
+  const auto serve_effect = [this, speaker, key, arguments, id, held] {
+    const auto carry_out = [&](const EffectCall& call) -> Json {
+      {
+        const std::scoped_lock lock(mutex_);
+        effects_[key] = {.held = held};
+      }
+      // Without the lock: if the client does not read, only this thread waits.
+      speaker->answer_and_wait(id, {{"ok", true},
+                                    {"run", true},
+                                    {"generation", call.generation},
+                                    {"idempotency_key", call.idempotency_key}});
+      std::unique_lock lock(mutex_);
+      ended_.wait(lock, [&] {
+        return effects_[key].end != RunningEffect::End::none || (held ? closing_ : speaker->gone());
+      });
+      RunningEffect ended = std::move(effects_[key]);
+      effects_.erase(key);
+      if (ended.end == RunningEffect::End::done) return std::move(ended.result);
+      if (ended.end == RunningEffect::End::not_done) throw EffectNotDone(ended.cause);
+      throw std::runtime_error("the client of effect \"" + key + "\" went away");
+    };
+    try {
+      const auto done = arguments.is_null() ? attempt_.try_effect(key, carry_out)
+                                            : attempt_.try_effect(key, arguments, carry_out);
+      if (done) {
+        return speaker->answer_and_wait(id,
+                                        {{"ok", true}, {"run", false}, {"result", done.value()}});
+      }
+      if (done.error().code == Errc::in_doubt && !held) note_doubt(speaker, key, arguments);
+      speaker->answer_and_wait(id, refusal(done.error()));
+    } catch (const std::exception& error) {
+      speaker->answer_and_wait(id, {{"ok", false}, {"code", "in_doubt"}, {"error", error.what()}});
+    }
+  };
+  return in_thread(serve_effect);
+}
+
+// Threads that have ended are joined on the way: they keep their stacks until then.
+Result<void> Protocol::in_thread(std::function<void()> work) {
+  threads_.remove_if([](const EffectThread& one) { return one.ended.load(); });
+  EffectThread& added = threads_.emplace_back();
+  try {
+    added.thread = std::jthread([&added, work = std::move(work)] {
+      work();
+      added.ended = true;
+    });
+  } catch (const std::system_error&) {
+    threads_.pop_back();
+    return Error{Errc::io, "the effect cannot be begun: there are too many threads"};
+  }
+  return outcome::success();
+}
+
+void Protocol::note_doubt(const SpeakerPtr& speaker, const std::string& key,
+                          const Json& arguments) {
+  const std::scoped_lock lock(mutex_);
+  if (doubt_) return;
+  doubt_ = Doubt{key, arguments};
+  doubter_ = speaker;
+}
+
+void Protocol::note_progress(const SpeakerPtr& speaker) {
+  const std::scoped_lock lock(mutex_);
+  if (!doubt_ || (doubter_ != speaker && !doubter_->is_leaving())) return;
+  doubt_.reset();
+  doubter_.reset();
+}
+
+Result<void> Protocol::end_effect(const Json& end, RunningEffect::End how) {
+  if (!end.is_object() || !end.contains("key") || !end["key"].is_string()) {
+    return wrong_value(how == RunningEffect::End::done ? "effect_done" : "effect_not_done", end,
+                       "an object with the effect's key");
+  }
+  const std::scoped_lock lock(mutex_);
+  const auto& key = end["key"].get_ref<const std::string&>();
+  const auto found = effects_.find(key);
+  if (found == effects_.end()) {
+    return Error{Errc::not_found, "no effect \"" + printable(key) + "\" is under way"};
+  }
+  found->second.end = how;
+  found->second.result = end.value("result", Json());
+  const Json cause = end.value("cause", Json());
+  found->second.cause =
+      cause.is_string() ? cause.get<std::string>() : "the client says that it did not happen";
+  ended_.notify_all();
+  return outcome::success();
+}
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "delivery_call.hpp"
+#include "base/digest.hpp"
+#include "schedule/router.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+
+namespace {
+
+constexpr std::size_t longest_run_id = 128;
+
+}  // namespace
+
+// The run of a delivery under its executor's policy. Another input, or more answers, means another
+// run.
+RunId inner_run_id(const RunId& run, const std::string& what) {
+  const std::string mark = ":" + triage::detail::digest(what).substr(0, 24);
+  if (run.size() + mark.size() <= longest_run_id) return run + mark;
+  return triage::detail::digest(run).substr(0, 64) + mark;
+}
+
+DeliveryCall::DeliveryCall(const Surroundings& around, const Delivery& delivery, Attempt& inner)
+    : around_(around),
+      delivery_(delivery),
+      node_(around.body.plan().nodes[delivery.node]),
+      inner_(inner) {
+  const ExecutorOptions& own = node_.spec->options;
+  if (own.timeout > Duration::zero() || own.idle_timeout > Duration::zero()) {
+    begun_ = active_ = around.clock.now();
+  }
+  finished_ = begun_as(around.body.plan(), delivery, around.stored);
+}
+
+Result<void> DeliveryCall::invoke(Instance& executor) {
+  Context context = context_of(*this);
+  try {
+    return executor.handle(delivery_.message, context);
+  } catch (const RequestPending&) {
+    return outcome::success();
+  } catch (const AttemptStopped&) {
+    const std::scoped_lock lock(mutex_);
+    if (sticky_) return *sticky_;
+    if (auto error = around_.attempt.error()) return *std::move(error);
+    return Error{Errc::cancelled, "the attempt was stopped"};
+  }
+}
+
+Result<void> DeliveryCall::perform(Instance& executor) {
+  Result<void> done = invoke(executor);
+  if (parked_ && !sticky_) return outcome::success();
+  if (sticky_) return *sticky_;
+  if (!done) return done;
+  active();
+  if (was_idle_) {
+    return fail(
+        {.text = "executor \"" + node_.path + "\" did nothing for longer than its idle timeout",
+         .type = FailureType::timeout,
+         .reason = "idle_timeout"});
+  }
+  const auto until = deadline();
+  const bool limited = node_.spec->options.timeout > Duration::zero();
+  if (limited && until && around_.clock.now() > *until) {
+    return fail({.text = "executor \"" + node_.path + "\" took longer than its timeout",
+                 .type = FailureType::timeout,
+                 .reason = "deadline"});
+  }
+  for (const auto& [key, value] : own_) finished_.writes.push_back({key.first, key.second, value});
+  return outcome::success();
+}
+
+void DeliveryCall::add_sent(const std::vector<Exit>& exits, Message message,
+                            std::optional<std::string_view> target) {
+  active();
+  if (auto checked = check_json(message.json(), "a message"); !checked) {
+    return stick(std::move(checked).error());
+  }
+  auto routes = routes_of(around_.body.plan(), exits, message, target);
+  if (!routes) return stick(std::move(routes).error());
+  finished_.sent.push_back({std::move(message), std::move(routes).value()});
+}
+
+void DeliveryCall::send(Message message, std::optional<std::string_view> target) {
+  add_sent(node_.edges, completed(std::move(message)), target);
+}
+
+void DeliveryCall::output(Message message) {
+  message = completed(std::move(message));
+  if (const auto* exits = exits_of_output(around_.body.plan(), delivery_.node)) {
+    return add_sent(*exits, std::move(message), std::nullopt);
+  }
+  active();
+  if (auto checked = check_json(message.json(), "an output"); !checked) {
+    return stick(std::move(checked).error());
+  }
+  finished_.outputs.push_back(std::move(message));
+}
+
+JsonPtr DeliveryCall::input(std::string_view key) {
+  const auto found = around_.inputs.is_object() ? around_.inputs.find(key) : around_.inputs.end();
+  JsonPtr value;
+  if (found != around_.inputs.end()) value = std::make_shared<const Json>(*found);
+  if (around_.stored) finished_.reads.emplace("i|" + std::string(key), digest_of(value));
+  return value;
+}
+
+JsonPtr DeliveryCall::read(const std::string& scope, std::string_view key) {
+  const std::pair<std::string, std::string> wanted{scope, std::string(key)};
+  const auto own = own_.find(wanted);
+  JsonPtr before = around_.values.read(delivery_, scope, key);
+  if (around_.stored) finished_.reads.emplace(read_name(scope, key), digest_of_read(scope, before));
+  if (own == own_.end()) return before;
+  JsonPtr now = around_.values.combined(scope, wanted.second, before, own->second);
+  return now && now->is_null() ? nullptr : now;
+}
+
+void DeliveryCall::write(const std::string& scope, std::string_view key, Json value) {
+  const std::pair<std::string, std::string> wanted{scope, std::string(key)};
+  JsonPtr written = std::make_shared<const Json>(std::move(value));
+  const auto own = own_.find(wanted);
+  if (own == own_.end()) {
+    own_.emplace(wanted, std::move(written));
+  } else {  // A reducer combines both.
+    own->second = around_.values.combined(scope, wanted.second, own->second, written);
+  }
+}
+
+std::string DeliveryCall::private_scope() const { return detail::private_scope(node_.path); }
+std::string DeliveryCall::shared_scope(std::string_view name) const {
+  return detail::shared_scope(around_.body.plan().scopes[node_.scope].path, name);
+}
+
+Result<Reply> DeliveryCall::request(std::string_view port, const std::string& type,
+                                    const Json& payload, const RequestOptions& options) {
+  const WorkflowSpec& spec = *around_.body.plan().scopes[node_.scope].spec;
+  const auto known = spec.ports.find(port);
+  if (known == spec.ports.end()) {
+    return Error{Errc::invalid_argument,
+                 "port \"" + printable(port) + "\" is not declared (WorkflowBuilder::port)"};
+  }
+  if (known->second.type != type) {
+    return Error{Errc::invalid_argument, "port \"" + printable(port) + "\" answers with \"" +
+                                             known->second.type + "\", not with \"" + type + "\""};
+  }
+  TRIAGE_TRYV(check_json(payload, "a request's payload"));
+  const int index = ++requests_[std::string(port)];
+  std::string id = node_.path + "/" + std::to_string(delivery_.occurrence) + "/" +
+                   std::string(port) + "/" + std::to_string(index);
+  const State stored = around_.attempt.state();
+  const Json* const before = stored.find(std::string(request_prefix) + id);
+  std::optional<Asked> asked_before;
+  if (before != nullptr && before->is_object()) asked_before = asked_from(id, *before);
+  // What a person has said to a question of the origin is no answer to what an edit has made of it.
+  if (asked_before && !around_.branch.empty() && asked_before->branch != around_.branch &&
+      asked_before->payload != payload) {
+    asked_before.reset();
+  }
+  const auto answer = around_.answers.find(id);
+  if (answer != around_.answers.end() && (asked_before || around_.branch.empty())) {
+    Reply reply{.request = id, .expired = answer->second.expired};
+    if (!reply.expired) reply.answer = answer->second.value;
+    return outcome::success(std::move(reply));
+  }
+  Asked asked{.id = id,
+              .executor = node_.path,
+              .port = std::string(port),
+              .type = type,
+              .payload = payload,
+              .expires = options.expires,
+              .branch = around_.branch};
+  if (asked_before) {  // A handler that says "in an hour" would name a new time in each call.
+    asked.expires = asked_before->expires;
+    asked.branch = asked_before->branch;
+  } else if (is_expired(asked, around_.clock)) {
+    return Reply{.request = id, .expired = true};
+  }
+  asked_.push_back(std::move(asked));
+  return Reply{.request = id};
+}
+
+std::optional<TimePoint> DeliveryCall::deadline() const {
+  const Duration timeout = node_.spec->options.timeout;
+  std::optional<TimePoint> until = inner_.deadline();
+  if (timeout > Duration::zero() && (!until || begun_ + timeout < *until)) until = begun_ + timeout;
+  const Duration idle = node_.spec->options.idle_timeout;
+  if (idle > Duration::zero()) {
+    const std::scoped_lock lock(mutex_);
+    if (!until || active_ + idle < *until) until = active_ + idle;
+  }
+  return until;
+}
+
+std::optional<Resource> DeliveryCall::resource(std::string_view name) const {
+  for (const Resource& one : *around_.resources) {
+    if (one.name == name) return one;
+  }
+  return std::nullopt;
+}
+
+// Too long a gap is noticed when it ends.
+void DeliveryCall::active() {
+  const Duration idle = node_.spec->options.idle_timeout;
+  if (idle == Duration::zero()) return;
+  const TimePoint now = around_.clock.now();
+  const std::scoped_lock lock(mutex_);
+  was_idle_ |= now - active_ > idle;
+  active_ = now;
+}
+
+RunId DeliveryCall::nested_run_id(const Json& task) const {
+  if (!around_.store) return {};
+  Json what{{"agent", node_.path},
+            {"occurrence", delivery_.occurrence},
+            {"task", digest_of(Message{"", std::make_shared<const Json>(task)})}};
+  if (!around_.rolled_back.is_null()) what["rolled_back"] = around_.rolled_back;
+  return inner_run_id(around_.attempt.run_id(), show(what));
+}
+
+void DeliveryCall::stepped(bool tool, bool model) {
+  active();
+  around_.checkpoints.recorded(delivery_.node, 1, 0);
+  const auto happened = [&](CheckpointTrigger trigger) {
+    around_.checkpoints.happened(trigger, delivery_.node, delivery_.occurrence);
+  };
+  happened(CheckpointTrigger::agent_step);
+  if (model) happened(CheckpointTrigger::llm_call_completed);
+  if (tool) happened(CheckpointTrigger::tool_call_completed);
+}
+
+void DeliveryCall::before_effect() {
+  around_.checkpoints.happened(CheckpointTrigger::before_effect, delivery_.node,
+                               delivery_.occurrence);
+  around_.checkpoints.recorded(delivery_.node, 0, 0);
+}
+
+void DeliveryCall::plan_patched() {
+  if (node_.spec->options.patches_plan) {
+    patched_ = true;
+  } else {
+    stick({Errc::invalid_argument, "executor \"" + node_.path +
+                                       "\" has changed a plan without having said that it may "
+                                       "(ExecutorOptions::patches_plan)"});
+  }
+}
+
+void DeliveryCall::stick(Error error) {
+  const std::scoped_lock lock(mutex_);
+  if (!sticky_) sticky_ = std::move(error);
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

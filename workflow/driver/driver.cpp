@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+#include "driver.hpp"
+#include "base/digest.hpp"
+#include "lending_clock.hpp"
+#include "records/compatible.hpp"
+#include "triage/detail/store_now.hpp"
+#include "triage/detail/try.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+using triage::detail::store_now;
+
+Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs,
+               Attempt& attempt, const DriverOptions& options)
+    : body_(body),
+      plan_(body.plan()),
+      inputs_(inputs),
+      attempt_(attempt),
+      options_(options),
+      values_(plan_, body.spec().options.schedule),
+      scheduler_(plan_, body.spec().options.schedule, options.max_supersteps),
+      policies_(policies),
+      stop_(attempt.stop_token()),
+      stores_soon_(options.store && options.store->capabilities().background_appends),
+      checkpoints_(plan_, policies, attempt, *options_.clock, options.store.get(),
+                   options.on_event),
+      around_{body,     inputs,       attempt,       *options_.clock,     values_,
+              answers_, checkpoints_, options.store, &options_.resources, options.store != nullptr},
+      kept_(plan_.nodes.size()),
+      resource_queue_(work_),
+      work_(options.threads, options.pool) {
+  around_.resource_queue = &resource_queue_;
+  around_.reconciliations = options_.reconciliations;
+  lending_ = std::make_shared<LendingClock>(options_.clock, work_, options_.halt);
+  around_.given_clock = lending_;
+}
+
+namespace {
+
+template <class Found>
+void each_of(const State& state, std::string_view prefix, const Found& found) {
+  if (state.empty()) return;
+  const State::Values& values = *state.values();
+  for (auto one = values.lower_bound(prefix);
+       one != values.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    found(one->first.substr(prefix.size()), *one->second);
+  }
+}
+
+}  // namespace
+
+Result<void> Driver::load() {
+  before_ = attempt_.state();
+  parts_.begin_with(before_);
+  timeline_ = timeline_of(before_);
+  if (options_.restored) {
+    timeline_ = std::to_string(attempt_.number());
+    attempt_.update_state(Json{{std::string(timeline_key), timeline_}});
+  }
+  note_rollback();
+  if (stopped_from(before_.find(stopped_key))) {
+    attempt_.update_state(Json{{std::string(stopped_key), nullptr}});
+  }
+  if (!options_.known_parts.is_null()) note_parts();
+  if (const Json* edits = before_.find(edits_key)) {
+    verify_ = true;
+    around_.refuses_effects = edits->value("effects", std::string()) == refuse_new;
+    if (edits->contains("changed")) around_.branch = attempt_.run_id();
+    if (edits->contains("state")) {
+      for (const auto& [key, value] : edits->at("state").items()) {
+        values_.begin_with(shared_scope("", ""), key, value);
+      }
+    }
+  }
+  each_of(before_, withheld_prefix, [&](const std::string&, const Json& since) {
+    verify_ |= !since.is_null();  // Values that others derived from the lost state may differ now.
+  });
+  each_of(before_, finished_prefix, [&](const std::string&, const Json& finished) {
+    if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
+  });
+  each_of(before_, migrated_prefix, [&](const std::string& path, const Json& migrated) {
+    const auto node = plan_.node_of.find(path);
+    if (node != plan_.node_of.end()) migrated_.emplace(node->second, migrated);
+  });
+  compare_resources();
+  TRIAGE_TRYV(load_answers());
+  store_now(attempt_);
+  return outcome::success();
+}
+
+Result<Json> Driver::run(Driven& driven) {
+  if (attempt_.number() == 1 && attempt_.state().empty()) checkpoints_.entry();
+  TRIAGE_TRYV(load());
+  scheduler_.start(message_of_inputs(body_.spec().options.deliver_inputs ? inputs_ : Json()));
+  Result<void> driven_on = drive();
+  if (halted()) checkpoints_.happened(CheckpointTrigger::terminate_signal);
+  driven.state = values_.json();
+  driven.asked = asked();
+  driven.deliveries = std::move(views_);
+  if (!driven_on) {
+    driven.error = driven_on.error();
+    return std::move(driven_on).error();
+  }
+  if (!failed_.empty()) return first_failure(driven);
+  if (spent_) return budget_spent(driven);
+  if (halted() && scheduler_.waiting() + scheduler_.left() > 0) return stopped(driven);
+  if (!parked_.empty()) return waiting();
+  if (scheduler_.at_limit()) return at_limit();
+  if (!failed_tasks_.empty()) return failed_tasks();
+  store_withheld();
+  return outcome::success(result(driven));
+}
+
+Result<void> Driver::drive() {
+  for (;;) {
+    steer();
+    work_.help();
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (take_helm() || scheduler_.running() > 0) continue;
+    TRIAGE_TRYV(std::exchange(steered_, outcome::success()));
+    if (!failed_.empty() || (spent_ && !go_on_within_budget())) break;
+    if (scheduler_.running() > 0) continue;
+    if (halted()) {
+      // Whether it was at its end is known when what was sent has been delivered.
+      if (scheduler_.left() + scheduler_.waiting() > 0) break;
+      TRIAGE_TRYV(end_superstep());
+      static_cast<void>(scheduler_.advance());
+      break;
+    }
+    if (scheduler_.left() > 0) {
+      TRIAGE_TRY(some, go_on_without_answers());
+      if (some) continue;
+      break;
+    }
+    TRIAGE_TRYV(end_superstep());
+    if (!scheduler_.advance()) break;
+  }
+  return outcome::success();
+}
+
+// True if deliveries have ended that are to be settled.
+bool Driver::take_helm() {
+  const std::scoped_lock lock(mutex_);
+  at_helm_ = true;
+  return !ended_.empty();
+}
+
+// For the thread at the helm, which it leaves: settles what has ended and begins what can begin,
+// until neither is left. After an error, running deliveries may finish.
+void Driver::steer() {
+  try {
+    for (bool some = true; some;) {
+      Result<void> done = collect();
+      if (done && steered_) done = begin_ready();
+      if (!done && steered_) steered_ = std::move(done);
+      const std::scoped_lock lock(mutex_);
+      gathers_ = gathers();
+      some = !ended_.empty() && !gathers_;
+      at_helm_ = some || options_.pool != nullptr;
+    }
+  } catch (...) {
+    thrown_ = std::current_exception();  // Nobody takes the helm again.
+  }
+}
+
+Result<void> Driver::begin_ready() {
+  while (failed_.empty() && !spent_ && !halted()) {
+    auto delivery = scheduler_.next();
+    if (!delivery) break;
+    const std::size_t running = scheduler_.running();
+    auto known = replay(*delivery);
+    if (known && !known.value()) {
+      if (auto migrated = migrate(*delivery); !migrated) known = std::move(migrated).error();
+    }
+    if (!known && scheduler_.running() == running) scheduler_.leave(*delivery);
+    if (!known) return std::move(known).error();
+    if (known.value()) continue;
+    if (may_begin()) {
+      begin(*std::move(delivery));
+    } else {
+      scheduler_.leave(*delivery);
+      not_begun_.push_back(*std::move(delivery));
+    }
+  }
+  return outcome::success();
+}
+
+Result<void> Driver::end_superstep() {
+  TRIAGE_TRYV(values_.commit());
+  superstep_ended();
+  store_now(attempt_);  // Nothing begins with what could get lost.
+  return outcome::success();
+}
+
+void Driver::begin(Delivery delivery) {
+  called_.push_back(delivery.node);
+  work_.add([this, delivery = std::move(delivery)]() mutable {
+    Ended ended{.delivery = std::move(delivery)};
+    if (halted() || !may_begin()) {  // Since it was put in line.
+      ended.status = Status::not_begun;
+    } else {
+      perform(ended);
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      ended_.push_back(std::move(ended));
+      if (at_helm_ || gathers_) return;
+      at_helm_ = true;
+    }
+    steer();
+  });
+}
+
+void Driver::perform(Ended& ended) {
+  ended.unsaved.reset();
+  if (options_.at_work != nullptr) {
+    (*options_.at_work)[ended.delivery.node] = ended.delivery.occurrence;
+  }
+  if (options_.on_event) {
+    checkpoints_.tell({.kind = WorkflowEventKind::executor_started,
+                       .executor = plan_.nodes[ended.delivery.node].path,
+                       .occurrence = ended.delivery.occurrence,
+                       .superstep = ended.delivery.superstep});
+  }
+  checkpoints_.happened(CheckpointTrigger::task_started, ended.delivery.node,
+                        ended.delivery.occurrence);
+  const ExecutorOptions& own = plan_.nodes[ended.delivery.node].spec->options;
+  if (own.policy || own.limits) {
+    call_under_policy(ended);
+  } else {
+    call_once(ended, attempt_);
+  }
+  if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
+  if (gave_up(ended)) ended.status = Status::not_begun;
+  if (ended.status == Status::failed) take_instead(ended);
+  store_ended(ended);
+  if (options_.at_work != nullptr) (*options_.at_work)[ended.delivery.node] = 0;
+}
+
+// It has ended because the run is to end, and is done again when the run goes on.
+bool Driver::gave_up(const Ended& ended) const {
+  return ended.status == Status::failed && halted() && ended.thrown == nullptr && ended.error &&
+         ended.error->code == Errc::cancelled;
+}
+
+Result<Instance*> Driver::instance_of(std::size_t node) {
+  Kept& kept = kept_[node];
+  if (!kept.instance && !kept.withheld.empty()) {
+    return Error{Errc::conflict, "executor \"" + plan_.nodes[node].path +
+                                     "\" cannot begin again: its save() has failed, so what it "
+                                     "knew since then is lost"};
+  }
+  if (!kept.instance) {
+    kept.instance = plan_.nodes[node].spec->type.make();
+    if (!kept.saved.is_null()) {
+      TRIAGE_TRYV(kept.instance->restore(kept.saved));
+    }
+  }
+  return kept.instance.get();
+}
+
+// One attempt at a delivery. Never throws.
+void Driver::call_once(Ended& ended, Attempt& inner) {
+  ended.status = Status::failed;
+  ended.error.reset();
+  ended.thrown = nullptr;
+  try {
+    if (options_.calls != nullptr) ++*options_.calls;
+    DeliveryCall call(around_, ended.delivery, inner);
+    auto instance = instance_of(ended.delivery.node);
+    Result<void> done = instance ? call.perform(*instance.value()) : instance.error();
+    ended.asked = call.asked();
+    ended.patched = call.patched();
+    if (!done) {
+      ended.error = std::move(done).error();
+      kept_[ended.delivery.node].instance.reset();
+      return;
+    }
+    ended.status = call.parked() ? Status::parked : Status::done;
+    ended.finished = std::move(call.finished());
+    if (!call.parked()) ask_hook(ended, *instance.value());
+  } catch (...) {
+    ended.status = Status::failed;
+    ended.thrown = std::current_exception();
+    kept_[ended.delivery.node].instance.reset();
+  }
+}
+
+// Nothing can begin because something ends, until all have ended: then the store's thread writes
+// ended deliveries while the next ones run. An observer, though, is notified of each as soon as it
+// is stored.
+bool Driver::gathers() const {
+  return !options_.on_event && body_.spec().options.schedule == Schedule::supersteps &&
+         scheduler_.waiting() == 0;
+}
+
+// Of the deliveries that end together in a superstep, none is needed before all are stored, unless
+// their executors have more to do in it.
+bool Driver::is_awaited(const std::vector<Ended>& ended) const {
+  return options_.on_event || body_.spec().options.schedule == Schedule::eager ||
+         std::any_of(ended.begin(), ended.end(),
+                     [&](const Ended& one) { return scheduler_.has_more(one.delivery.node); });
+}
+
+Result<void> Driver::collect() {
+  std::vector<Ended> ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    ended.swap(ended_);
+  }
+  if (is_awaited(ended)) store_now(attempt_);
+  Result<void> settled = outcome::success();
+  for (Ended& one : ended) {
+    Result<void> done = settle(std::move(one));
+    if (!done && settled) settled = std::move(done);
+  }
+  if (auto error = attempt_.error()) return *std::move(error);  // For example, from the store.
+  return settled;
+}
+
+Result<void> Driver::settle(Ended ended) {
+  const Delivery& delivery = ended.delivery;
+  if (ended.status != Status::done) scheduler_.leave(delivery);
+  if (ended.status == Status::not_begun) {
+    not_begun_.push_back(std::move(ended.delivery));
+    return outcome::success();
+  }
+  if (ended.status == Status::parked) {
+    if (!options_.store) {
+      return Error{Errc::unsupported, "executor \"" + plan_.nodes[delivery.node].path +
+                                          "\" asks somebody outside, and a run without a store "
+                                          "cannot be answered; a MemoryStore will do"};
+    }
+    note(ended, Ran::waits);
+    parked_.push_back(std::move(ended));
+    return outcome::success();
+  }
+  if (ended.status == Status::failed) {
+    note(ended, Ran::failed);
+    failed_.push_back(std::move(ended));
+    return outcome::success();
+  }
+  note(ended, ended.reused ? Ran::reused : Ran::done);
+  if (!ended.finished.failed.empty()) {
+    failed_tasks_.push_back("executor \"" + plan_.nodes[delivery.node].path +
+                            "\": " + ended.finished.failed);
+  }
+  if (ended.finished.saved) kept_[delivery.node].saved = *ended.finished.saved;
+  for (std::size_t i = 0; i < ended.finished.outputs.size(); ++i) {
+    outputs_.push_back(
+        {delivery.superstep, {delivery.node, delivery.occurrence}, i, ended.finished.outputs[i]});
+  }
+  Result<void> added = values_.add(delivery, ended.finished.writes);
+  const auto migrated = migrated_.find(delivery.node);
+  if (added && migrated != migrated_.end() && ended.reused &&
+      migrated->second.value("after", 0) == delivery.occurrence) {
+    added = take_migrated(delivery, migrated->second);
+  }
+  scheduler_.settle(delivery, std::move(ended.finished.sent));
+  return added;
+}
+
+Json Driver::result(Driven& driven) {
+  std::sort(outputs_.begin(), outputs_.end(), [](const Emitted& a, const Emitted& b) {
+    return std::tie(a.superstep, a.origin, a.index) < std::tie(b.superstep, b.origin, b.index);
+  });
+  Json places = Json::array();
+  for (const Emitted& one : outputs_) {
+    places.push_back(
+        Json::array({plan_.nodes[one.origin.node].path, one.origin.occurrence, one.index}));
+  }
+  driven.outputs = std::move(outputs_);
+  return places;
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

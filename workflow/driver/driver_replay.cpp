@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// What is taken from the store instead of being run, and what is put there.
+#include "base/json_words.hpp"
+#include "driver.hpp"
+#include "schedule/router.hpp"
+#include "triage/detail/store_now.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+using triage::detail::store_now;
+
+// A finished delivery is not run again, unless something it read has changed. True if it was taken
+// from the store.
+Result<bool> Driver::replay(const Delivery& delivery) {
+  if (before_.empty()) return outcome::success(false);
+  const std::string key = finished_key(plan_.nodes[delivery.node].path, delivery.occurrence);
+  const Json* stored = before_.find(key);
+  if (stored == nullptr || stored->is_null()) return outcome::success(false);
+  TRIAGE_TRY(finished, from_stored(plan_, parts_, key, *stored));
+  if (!finished.failed.empty() && options_.retry_failed) return outcome::success(false);
+  if (verify_ && !still_true(delivery, finished)) return outcome::success(false);
+  if (finished.edited) {
+    TRIAGE_TRYV(route_again(delivery, finished));
+  }
+  TRIAGE_TRYV(settle({.delivery = delivery, .finished = std::move(finished), .reused = true}));
+  return outcome::success(true);
+}
+
+// An edited result stands, whatever the executor would produce now.
+bool Driver::still_true(const Delivery& delivery, const Finished& finished) const {
+  if (finished.edited) return true;
+  if (finished.input != digest_of(delivery.message)) return false;
+  for (const auto& [what, digest] : finished.reads) {
+    if (what.rfind("i|", 0) == 0) {
+      const std::string key = what.substr(2);
+      const bool there = inputs_.is_object() && inputs_.contains(key);
+      const JsonPtr value = there ? std::make_shared<const Json>(inputs_.at(key)) : nullptr;
+      if (digest_of(value) != digest) return false;
+      continue;
+    }
+    const auto [scope, key] = split_read(what);
+    if (digest_of_read(scope, values_.read(delivery, scope, key)) != digest) return false;
+  }
+  return true;
+}
+
+// Routes an edited message anew.
+Result<void> Driver::route_again(const Delivery& delivery, Finished& finished) const {
+  const PlanNode& node = plan_.nodes[delivery.node];
+  for (Sent& sent : finished.sent) {
+    const auto* exits = node.edges.empty() ? exits_of_output(plan_, delivery.node) : &node.edges;
+    if (exits == nullptr) continue;
+    TRIAGE_TRY(routes, routes_of(plan_, *exits, sent.message));
+    sent.routes = std::move(routes);
+  }
+  return outcome::success();
+}
+
+// An executor that defines a replacement for its failed result lets the others continue.
+void Driver::take_instead(Ended& ended) {
+  const PlanNode& node = plan_.nodes[ended.delivery.node];
+  const ExecutorOptions& own = node.spec->options;
+  if (!own.instead || attempt_.error() || attempt_.stop_token().stop_requested()) return;
+  Error error(Errc::escalated, "");
+  try {
+    if (ended.thrown) std::rethrow_exception(ended.thrown);
+    error = *ended.error;
+  } catch (const std::exception& e) {
+    error.detail = triage::detail::json_words(e.what());
+  } catch (...) {
+    error.detail = "an exception that is not a std::exception";
+  }
+  if (error.code == Errc::suspended || error.code == Errc::cancelled) return;
+  try {
+    Message message = completed(own.instead(error));
+    auto checked = check_json(message.json(), "what is sent instead");
+    auto routes = routes_of(plan_, node.edges, message);
+    if (!checked || !routes) {
+      const std::string& why = checked ? routes.error().detail : checked.error().detail;
+      ended.error =
+          Error(Errc::escalated, error.detail + " (and what to send instead: " + why + ")");
+      ended.thrown = nullptr;
+      return;
+    }
+    Finished finished = begun_as(plan_, ended.delivery, around_.stored);
+    if (own.instead_is_failure) finished.failed = error.detail.empty() ? "failed" : error.detail;
+    finished.sent.push_back({std::move(message), std::move(routes).value()});
+    ended.finished = std::move(finished);
+    ended.status = Status::done;
+  } catch (const std::exception& e) {
+    ended.error = Error(Errc::escalated, error.detail + " (and what to send instead: " +
+                                             triage::detail::json_words(e.what()) + ")");
+    ended.thrown = nullptr;
+  }
+}
+
+// The private state of an executor excluded from checkpoints is not stored.
+Json Driver::stored_form(const Ended& ended, Shrunk shrunk) const {
+  const std::size_t node = ended.delivery.node;
+  if (policies_.of_node[node] != Policies::off) return to_stored(plan_, ended.finished, shrunk);
+  return to_stored(plan_, without_private(ended.finished, private_scope(plan_.nodes[node].path)),
+                   shrunk);
+}
+
+void Driver::store_finished(const Ended& ended) {
+  const std::size_t node = ended.delivery.node;
+  const std::string& path = plan_.nodes[node].path;
+  Json patch = Json::object();
+  Json stored = stored_form(ended, {&parts_, patch});
+  const std::string key = finished_key(path, ended.delivery.occurrence);
+  Json& withheld = kept_[node].withheld;
+  const std::string mark = std::string(withheld_prefix) + path;
+  patch[key] = std::move(stored);
+  const std::size_t bytes = checkpoints_.counts_bytes() ? show(patch).size() : 0;
+  if (ended.unsaved) {
+    withheld.update(patch);
+    checkpoints_.failed(node, ended.delivery.occurrence, *ended.unsaved);
+    attempt_.update_state(Json{{mark, ended.delivery.occurrence}});
+    return;
+  }
+  if (!withheld.empty()) {
+    patch.update(std::exchange(withheld, Json::object()));
+    patch[mark] = nullptr;
+  }
+  const Json parts = Parts::of(patch);
+  attempt_.update_state(std::move(patch));
+  parts_.learn(parts);  // Only now: others must not refer to parts that are not stored.
+  checkpoints_.recorded(node, 0, bytes);
+}
+
+// Reports external sources that have changed to the observer; the new ones count.
+void Driver::compare_resources() {
+  if (options_.resources.empty()) return;
+  Json now = Json::object();
+  for (const Resource& one : options_.resources) {
+    now[one.name] = Json{{"kind", one.kind}, {"digest", one.digest}};
+  }
+  const Json* before = before_.find(resources_key);
+  if (before != nullptr && *before == now) return;
+  for (const Resource& one : options_.resources) {
+    if (before == nullptr || !before->contains(one.name)) continue;
+    const Json& known = before->at(one.name);
+    if (known.value("digest", std::string()) == one.digest) continue;
+    checkpoints_.tell({.kind = WorkflowEventKind::resource_changed,
+                       .value = Json{{"name", one.name},
+                                     {"kind", one.kind},
+                                     {"before", known.value("digest", std::string())},
+                                     {"now", one.digest}}});
+  }
+  attempt_.update_state(Json{{std::string(resources_key), std::move(now)}});
+}
+
+// A failing hook costs the executor its state, but not the delivery.
+void Driver::ask_hook(Ended& ended, const Instance& instance) {
+  const std::size_t node = ended.delivery.node;
+  ended.unsaved.reset();
+  if (!instance.has_state() || policies_.of_node[node] == Policies::off) return;
+  try {
+    Json saved = instance.save();
+    if (auto checked = check_json(saved, "what the executor's save() gave"); !checked) {
+      ended.unsaved = std::move(checked).error();
+    } else if (saved != kept_[node].saved) {
+      ended.finished.saved = std::move(saved);
+    }
+  } catch (const std::exception& e) {
+    ended.unsaved = Error(Errc::invalid_argument,
+                          "the executor's save() threw: " + triage::detail::json_words(e.what()));
+  } catch (...) {
+    ended.unsaved = Error(Errc::invalid_argument, "the executor's save() threw no std::exception");
+  }
+}
+
+// The run has finished, so the state is no longer needed.
+void Driver::store_withheld() {
+  for (Kept& kept : kept_) {
+    if (!kept.withheld.empty()) attempt_.update_state(std::exchange(kept.withheld, Json::object()));
+  }
+}
+
+void Driver::store_ended(const Ended& ended) {
+  if (!options_.store || ended.status == Status::not_begun) return;
+  const std::size_t node = ended.delivery.node;
+  const auto happened = [&](CheckpointTrigger trigger) {
+    checkpoints_.happened(trigger, node, ended.delivery.occurrence);
+  };
+  const bool failed = ended.thrown != nullptr || ended.error.has_value();
+  if (ended.status == Status::parked) store_asked(ended);
+  if (ended.status == Status::done) store_finished(ended);
+  if (!stores_soon_) store_now(attempt_);
+  if (ended.status == Status::parked) return;
+  happened(failed ? CheckpointTrigger::task_failed : CheckpointTrigger::task_completed);
+  if (ended.patched && !failed) happened(CheckpointTrigger::plan_patched);
+}
+
+void Driver::superstep_ended() {
+  if (!called_.empty() && body_.spec().options.schedule == Schedule::supersteps) {
+    checkpoints_.superstep_ended(scheduler_.superstep(), called_);
+  }
+  called_.clear();
+}
+
+// Notifies observers, in settling order.
+void Driver::tell(const Ended& ended, Ran how) const {
+  using Kind = WorkflowEventKind;
+  WorkflowEvent event{.executor = plan_.nodes[ended.delivery.node].path,
+                      .occurrence = ended.delivery.occurrence,
+                      .superstep = ended.delivery.superstep};
+  const auto send = [&](Kind kind, Json value) {
+    event.kind = kind;
+    event.value = std::move(value);
+    checkpoints_.tell(event);
+  };
+  for (const Asked& asked : ended.asked) {
+    event.request = asked.id;
+    if (how == Ran::waits) send(Kind::request_opened, asked.payload);
+  }
+  event.request.clear();
+  if (how == Ran::waits) return;
+  event.error = ended.error;
+  if (how == Ran::failed) return send(Kind::executor_failed, nullptr);
+  if (how == Ran::reused) return send(Kind::executor_reused, nullptr);
+  if (!ended.finished.failed.empty()) {
+    send(Kind::executor_failed, ended.finished.failed);
+  } else {
+    Json sent = Json::array();
+    for (const Sent& one : ended.finished.sent) sent.push_back(one.message.json());
+    send(Kind::executor_completed, std::move(sent));
+  }
+  for (const Message& output : ended.finished.outputs) send(Kind::output, output.json());
+}
+
+void Driver::note(const Ended& ended, Ran how) {
+  Viewed view{.node = ended.delivery.node,
+              .occurrence = ended.delivery.occurrence,
+              .superstep = ended.delivery.superstep,
+              .how = how};
+  view.sent.reserve(ended.finished.sent.size() + ended.finished.outputs.size());
+  for (const Sent& sent : ended.finished.sent) view.sent.push_back(sent.message.value);
+  for (const Message& message : ended.finished.outputs) view.sent.push_back(message.value);
+  views_.push_back(std::move(view));
+  if (options_.on_event) tell(ended, how);
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "requests.hpp"
+#include "base/digest.hpp"
+#include "records/finished.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+
+bool is_expired(const Asked& asked, Clock& clock) {
+  return asked.expires && clock.wall_now() >= *asked.expires;
+}
+
+Json asked_json(const Asked& asked) {
+  Json json{{"executor", asked.executor},
+            {"port", asked.port},
+            {"type", asked.type},
+            {"payload", asked.payload}};
+  if (!asked.branch.empty()) json["branch"] = asked.branch;
+  if (asked.expires) json["expires_ms"] = asked.expires->time_since_epoch().count();
+  return json;
+}
+
+Asked asked_from(const std::string& id, const Json& json) {
+  Asked asked{.id = id,
+              .executor = json.value("executor", std::string()),
+              .port = json.value("port", std::string()),
+              .type = json.value("type", std::string()),
+              .payload = json.value("payload", Json()),
+              .branch = json.value("branch", std::string())};
+  if (json.contains("expires_ms")) {
+    asked.expires = WallTime(
+        std::chrono::milliseconds(json["expires_ms"].get<std::chrono::milliseconds::rep>()));
+  }
+  return asked;
+}
+
+std::optional<Answer> answer_from(const Json& stored) {
+  if (!stored.is_object()) return std::nullopt;
+  if (stored.contains("value")) return Answer{.value = stored.at("value")};
+  if (stored.contains("expired")) return Answer{.expired = true};
+  return std::nullopt;
+}
+
+std::vector<Asked> open_requests(const State& state) {
+  std::vector<Asked> open;
+  if (state.empty()) return open;
+  const auto has = [&](const std::string& key) {
+    const Json* value = state.find(key);
+    return value != nullptr && !value->is_null();
+  };
+  const State::Values& values = *state.values();
+  for (auto one = values.lower_bound(request_prefix);
+       one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
+    Asked asked = asked_from(one->first.substr(request_prefix.size()), *one->second);
+    // "PATH/OCCURRENCE/PORT/N"
+    const std::size_t end = asked.id.find('/', asked.executor.size() + 1);
+    const bool finished = has(std::string(finished_prefix) + asked.id.substr(0, end));
+    if (!finished && !has(std::string(answer_prefix) + asked.id)) open.push_back(std::move(asked));
+  }
+  return open;
+}
+
+std::string answer_signal(const Asked& asked, std::string_view timeline) {
+  std::string what = asked.id;
+  if (!timeline.empty()) what += "\n" + std::string(timeline);
+  if (!asked.branch.empty()) what += "\nbranch " + asked.branch;
+  return "triage/answer/" + triage::detail::digest(what).substr(0, 32);
+}
+
+std::string timeline_of(const State& state) {
+  const Json* timeline = state.find(timeline_key);
+  return timeline != nullptr && timeline->is_string() ? timeline->get<std::string>() : "";
+}
+
+}  // namespace triage::inline v0_1::workflow::detail

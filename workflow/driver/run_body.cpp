@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "run_body.hpp"
+#include "base/run_catching.hpp"
+#include "records/compatible.hpp"
+#include "records/stored_keys.hpp"
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+AgentOptions agent_options(const Workflow& workflow, const WorkflowRunOptions& own) {
+  AgentOptions options = detail::outer_options(workflow.id(), own.store);
+  options.observer = own.observer;
+  options.budget = own.budget;
+  options.clock = own.clock;
+  options.random = own.random;
+  options.compensation = own.compensation;
+  options.compensations = own.compensations;
+  options.reconciliations = own.reconciliations;
+  return options;
+}
+
+}  // namespace
+
+WorkflowRun::Body::Body(Workflow workflow, WorkflowRunOptions options)
+    : workflow_(std::move(workflow)),
+      options_(std::move(options)),
+      id_(options_.run_id),
+      at_work_(workflow_.body()->plan().nodes.size()),
+      agent_([this](const Json& task, Attempt& attempt) { return drive(task, attempt); },
+             detail::outer_policy(driven_, workflow_.body()->spec().options.max_rollbacks),
+             agent_options(workflow_, options_)) {
+  if (!options_.clock) options_.clock = real_clock();
+}
+
+Result<void> WorkflowRun::Body::check() {
+  if (options_.threads < 1 || options_.threads > 256) {
+    return Error{Errc::invalid_argument,
+                 "threads is " + std::to_string(options_.threads) + "; allowed are 1 to 256"};
+  }
+  if (options_.max_supersteps) {
+    TRIAGE_TRYV(detail::check_max_supersteps(*options_.max_supersteps));
+  }
+  TRIAGE_TRYV(detail::check_resources(options_.resources));
+  const detail::WorkflowBody& body = *workflow_.body();
+  TRIAGE_TRY(policies,
+             detail::policies_of(body.plan(), body.spec().options.schedule, options_.checkpoints));
+  policies_ = std::move(policies);
+  return outcome::success();
+}
+
+bool WorkflowRun::Body::is_stored() const {
+  if (!options_.store || id_.empty()) return false;
+  const auto known = triage::detail::run_catching([&] { return options_.store->run(id_); });
+  return known || known.error().code != Errc::not_found;
+}
+
+// Whether it exists is asked of the store: an executor, too, may have failed as "not found".
+Result<WorkflowResult> WorkflowRun::Body::begin_or_go_on(const Json& inputs) {
+  if (begin_at_ || is_stored()) return go_on(&inputs);
+  auto done = run(inputs);
+  // Somebody else may have begun it at the same moment.
+  const bool was_begun = !done && done.error().code == Errc::conflict && !looked_ && is_stored();
+  return was_begun ? go_on(&inputs) : std::move(done);
+}
+
+Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (id_.empty()) id_ = attempt.run_id();
+    looked_ = true;
+  }
+  driven_ = {};
+  const detail::WorkflowBody& body = *workflow_.body();
+  const Json& started_with = task.at("parts");
+  const State state = attempt.state();
+  // Another process may have continued with other parts.
+  auto fits = detail::check_library_keys(state);
+  if (fits && !options_.force) fits = detail::check_parts(id_, started_with, state, workflow_);
+  if (!fits) {
+    driven_.error = fits.error();
+    return std::move(fits).error();
+  }
+  const Json& parts = detail::known_parts(started_with, state);
+  Json known = detail::same_parts(parts, workflow_) ? Json() : detail::parts_object(parts);
+  const Json inputs = detail::edited_inputs(task.at("inputs"), state);
+  const UnderWay under_way(*this, attempt);
+  detail::Driver driver(
+      body, policies_, inputs, attempt,
+      {.threads = options_.threads,
+       .pool = options_.pool,
+       .max_supersteps = options_.max_supersteps.value_or(body.spec().options.max_supersteps),
+       .store = options_.store,
+       .clock = options_.clock,
+       .calls = &calls_,
+       .retry_failed = options_.retry_failed,
+       .on_event = options_.on_event,
+       .known_parts = std::move(known),
+       .resources = options_.resources,
+       .restored = std::exchange(restored_, false),
+       .budget = options_.budget,
+       .reconciliations = &options_.reconciliations,
+       .at_work = &at_work_,
+       .halt = &halt_});
+  Result<Json> done = driver.run(driven_);
+  if (driven_.stopped && driven_.stopped->how == StopKind::paused) stop_.request_stop();
+  return done;
+}
+
+Result<void> WorkflowRun::Body::halt(Stopped how) {
+  constexpr std::size_t longest = 4'096;
+  if (how.why.size() > longest || !check_json(how.why, "a reason")) {
+    return Error{Errc::invalid_argument, "the reason of an abort has " +
+                                             std::to_string(how.why.size()) +
+                                             " bytes; allowed are at most 4,096 of UTF-8"};
+  }
+  const bool aborted = how.how == StopKind::aborted;
+  std::stop_source stop{std::nostopstate};
+  std::stop_source waits{std::nostopstate};
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!going_) return Error{Errc::not_found, "the run is not under way in this object"};
+    waits = halt_.ask(std::move(how));
+    stop = stop_;
+  }
+  if (aborted) stop.request_stop();
+  waits.request_stop();
+  return outcome::success();
+}
+
+Result<std::optional<Stopped>> WorkflowRun::Body::stopped() const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (attempt_ != nullptr) return outcome::success(std::optional<Stopped>());
+    if (looked_ || !options_.store || id_.empty()) return outcome::success(shown_.stopped);
+  }
+  const RunId run = id();
+  auto latest = triage::detail::run_catching([&] { return options_.store->latest(run); });
+  if (!latest) {
+    if (latest.error().code == Errc::not_found) return outcome::success(std::optional<Stopped>());
+    return std::move(latest).error();
+  }
+  const State& state = latest.value().state;
+  TRIAGE_TRYV(detail::check_library_keys(state));
+  return outcome::success(detail::stopped_from(state.find(detail::stopped_key)));
+}
+
+Result<WorkflowResult> WorkflowRun::Body::restore(std::string_view checkpoint) {
+  TRIAGE_TRYV(check());
+  if (!options_.store || id_.empty()) {
+    return Error{Errc::not_found, "there is no store, or no run id, to find the run by"};
+  }
+  TRIAGE_TRY(place, parse_checkpoint_id(checkpoint));
+  if (place.run != id_) {
+    return Error{Errc::invalid_argument, "checkpoint \"" + printable(checkpoint) +
+                                             "\" is not of run \"" + id_ +
+                                             "\"; rehydrate() or fork() begin at another run's"};
+  }
+  TRIAGE_TRYV(detail::state_to_begin_with(*options_.store, place, workflow_, options_.force));
+  driven_ = {};
+  restored_ = true;
+  auto done = agent_.resume_run(id_, {.from = std::string(checkpoint), .run = run_options()});
+  restored_ = false;
+  return finish(std::move(done));
+}
+
+Result<void> WorkflowRun::Body::begin_at(std::string_view checkpoint) {
+  if (!options_.store) return Error{Errc::not_found, "there is no store to read a checkpoint from"};
+  TRIAGE_TRY(place, parse_checkpoint_id(checkpoint));
+  TRIAGE_TRYV(detail::state_to_begin_with(*options_.store, place, workflow_, options_.force));
+  begin_at_ = checkpoint;
+  return outcome::success();
+}
+
+Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, const Fork& edits) {
+  TRIAGE_TRYV(check());
+  if (!options_.store) return Error{Errc::not_found, "there is no store to fork in"};
+  TRIAGE_TRY(parent, parse_checkpoint_id(checkpoint));
+  TRIAGE_TRY(state,
+             detail::state_to_begin_with(*options_.store, parent, workflow_, options_.force));
+  TRIAGE_TRY(changed, detail::branch_edits(workflow_.executors(), parent.run, state, edits));
+  driven_ = {};
+  return finish(agent_.fork(checkpoint, {.label = edits.label,
+                                         .state = std::move(changed),
+                                         .who = edits.author,
+                                         .run = run_options()}));
+}
+
+Result<std::vector<CheckpointInfo>> WorkflowRun::Body::checkpoints() const {
+  const RunId run = id();
+  if (!options_.store || run.empty()) return Error{Errc::not_found, "the run has no store"};
+  const auto& own = workflow_.body()->spec().options.checkpoints;
+  const auto policy = options_.checkpoints ? options_.checkpoints : own;
+  return detail::stored_checkpoints(*options_.store, run, policy ? policy->max_checkpoints : 0);
+}
+
+Result<CheckpointId> WorkflowRun::Body::checkpoint(std::string_view label) {
+  if (label.rfind("triage/", 0) == 0) {
+    return Error{Errc::invalid_argument, "label \"" + printable(label) +
+                                             "\" is not allowed: those that begin with "
+                                             "\"triage/\" are the library's"};
+  }
+  const std::scoped_lock lock(mutex_);
+  if (attempt_ == nullptr || !options_.store) {
+    return Error{Errc::not_found, attempt_ == nullptr
+                                      ? "the run is not under way in this object"
+                                      : "there is no store to keep a checkpoint in"};
+  }
+  return attempt_->checkpoint(label);
+}
+
+Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
+  {
+    const std::scoped_lock lock(mutex_);
+    going_ = false;
+  }
+  if (!done) {
+    Error error = std::move(done).error();
+    const auto& failure = error.failure();
+    const std::string reason = failure ? failure->classification.reason : std::string();
+    if (reason == detail::limit_reason || reason == detail::budget_reason) {
+      error.code = Errc::exhausted;
+    } else if (error.code == Errc::cancelled && driven_.stopped) {
+      error.detail = detail::what_stopped(*driven_.stopped);
+    } else if (error.code == Errc::escalated && driven_.error) {
+      error.code = driven_.error->code;
+    }
+    return error;
+  }
+  WorkflowResult result;
+  if (driven_.outputs.empty() && !done.value().empty()) {  // It had already finished.
+    TRIAGE_TRY(outputs, detail::stored_outputs(*options_.store, id_, workflow_, done.value()));
+    result.outputs = std::move(outputs);
+    return outcome::success(std::move(result));
+  }
+  for (detail::Emitted& one : driven_.outputs) {
+    result.outputs.push_back({workflow_.body()->plan().nodes[one.origin.node].path,
+                              one.message.type, one.message.json()});
+  }
+  return outcome::success(std::move(result));
+}
+
+Result<std::vector<detail::Asked>> WorkflowRun::Body::asked() const {
+  const RunId run = id();
+  if (!options_.store || run.empty()) {
+    const std::scoped_lock lock(mutex_);
+    return outcome::success(shown_.asked);
+  }
+  TRIAGE_TRY(info, triage::detail::run_catching([&] { return options_.store->run(run); }));
+  {
+    const std::scoped_lock lock(mutex_);
+    if (pending_.last == info.last && pending_.updated == info.updated) {
+      return outcome::success(pending_.asked);
+    }
+  }
+  TRIAGE_TRY(pending, detail::pending_in(*options_.store, run));
+  const std::scoped_lock lock(mutex_);
+  pending_ = {info.last, info.updated, pending};
+  return outcome::success(std::move(pending));
+}
+
+Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& answer) {
+  TRIAGE_TRY(pending, asked());
+  for (const detail::Asked& one : pending) {
+    if (one.id != request) continue;
+    if (detail::is_expired(one, *options_.clock)) {
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has expired: the run goes on without an answer"};
+    }
+    TRIAGE_TRYV(detail::check_answer(workflow_, one, answer));
+    // A second answer is refused even if it is equal: only one may win.
+    const std::string nonce =
+        std::to_string((options_.random ? options_.random : real_random())->next());
+    auto sent = agent_.signal(id(), one.signal, Json{{"value", answer}, {"nonce", nonce}});
+    if (!sent && sent.error().code == Errc::conflict) {
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has been answered before, or has expired"};
+    }
+    return sent;
+  }
+  return Error{Errc::not_found,
+               "no request \"" + printable(request) + "\" waits in run \"" + id() + "\""};
+}
+
+}  // namespace triage::inline v0_1::workflow

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The stored form of a finished delivery: enough never to run it again.
+
+#include "definition/parts.hpp"
+#include "values.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace triage::inline v0_1::workflow::detail {
+
+struct Finished {
+  std::string input{};  // Digest of the message; empty if not needed.
+  std::vector<Sent> sent{};
+  std::vector<Message> outputs{};  // Outputs of the run.
+  std::vector<Write> writes{};
+  // What was read, named by read_name() → digest of its value.
+  std::map<std::string, std::string> reads{};
+  std::optional<Json> saved{};  // The hook's result, if it changed.
+  std::string failed{};         // Why it failed, if it did; `sent` informs the others.
+  bool edited = false;          // A person has changed what it sent or wrote.
+  int superstep = 0;
+  // Executor and occurrence of its messages' senders; empty: from outside, or an old record.
+  std::vector<std::pair<std::string, int>> from{};
+};
+// What is recorded of a delivery in any case.
+[[nodiscard]] Finished begun_as(const Plan& plan, const Delivery& delivery, bool stored);
+// The inputs as the message to the start executors.
+[[nodiscard]] Message message_of_inputs(const Json& inputs);
+// A message as a program made it, which may lack its value, a null, or its type.
+[[nodiscard]] Message completed(Message message);
+
+// Reserved keys of the run's state. The value under a finished_key() is a Finished.
+inline constexpr std::string_view finished_prefix = "triage/done/";
+inline constexpr std::string_view request_prefix = "triage/request/";
+inline constexpr std::string_view answer_prefix = "triage/answer/";
+inline constexpr std::string_view migrated_prefix = "triage/migrated/";  // By executor.
+inline constexpr std::string_view timeline_key = "triage/timeline";      // Since the last restore.
+inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
+inline constexpr std::string_view resources_key = "triage/resources";
+inline constexpr std::string_view rolled_back_key = "triage/rolled_back";  // The attempt since it.
+inline constexpr std::string_view root_key = "triage/root";    // Of a branch: the first origin.
+inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
+inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".
+[[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
+
+// Without the values of this scope and without the hook's result.
+[[nodiscard]] Finished without_private(Finished finished, const std::string& scope);
+
+// Names a value of the state; includes the scope's length to separate it from the key.
+[[nodiscard]] std::string read_name(const std::string& scope, std::string_view key);
+// Its scope and key; empty if it names none.
+[[nodiscard]] std::pair<std::string, std::string> split_read(const std::string& name);
+
+// A short hash of a value; "" for none.
+[[nodiscard]] std::string digest_of(const JsonPtr& value);
+[[nodiscard]] std::string digest_of(const Message& message);
+// Of a value of the state as its readers see it: without the time at which something was
+// remembered, so that remembering the same again changes nothing for them.
+[[nodiscard]] std::string digest_of_read(std::string_view scope, const JsonPtr& value);
+
+// Where to_stored() puts large values that should be stored once.
+struct Shrunk {
+  const Parts* parts = nullptr;
+  Json& fresh;  // Receives the parts to be stored with it.
+};
+[[nodiscard]] Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk);
+// Errors: Errc::corrupt, or Errc::conflict if it names an edge that does not exist.
+[[nodiscard]] Result<Finished> from_stored(const Plan& plan, const Parts& parts,
+                                           const std::string& key, const Json& stored);
+// Errc::corrupt, for what an exception says about a key of the state, or about a run.
+[[nodiscard]] Error damaged_key(std::string_view key, std::string_view what);
+[[nodiscard]] Error damaged_run(std::string_view run, std::string_view what);
+// Of a stored write: [scope, key, value], [scope, key, null, form], or, of an edit that no reducer
+// combines, [scope, key, value, null, true]. Throws std::exception if it is damaged.
+[[nodiscard]] Json written_value(const Parts& parts, const Json& write);
+// The value of a stored message. Throws std::exception if it is damaged.
+[[nodiscard]] Json stored_value(const Parts& parts, const Json& message);
+
+}  // namespace triage::inline v0_1::workflow::detail

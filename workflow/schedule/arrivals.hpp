@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The order in which an eager workflow delivers to fan-ins that do not wait for all their sources.
+
+#include "definition/plan.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace triage::inline v0_1::workflow::detail {
+
+// The distance of each node from a fan-in: how many deliveries before a message reaches one of its
+// sources. 0 for the sources themselves.
+class Distances {
+ public:
+  static constexpr int never = std::numeric_limits<int>::max();
+
+  Distances(const Plan& plan, std::size_t fan_in);
+  [[nodiscard]] int operator[](std::size_t node) const noexcept { return of_node_[node]; }
+  // The nodes with a path to it.
+  [[nodiscard]] const std::vector<std::size_t>& nodes() const noexcept { return nodes_; }
+
+ private:
+  std::vector<int> of_node_;
+  std::vector<std::size_t> nodes_{};
+};
+
+}  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// How far the tasks of a graph are.
+#include "definition/halt.hpp"
+#include "records/values.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/workflow/task_graph.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace triage::inline v0_1::workflow {
+namespace {
+
+// Empty if it has none; a stored message may be damaged.
+std::string text_in(const Json& message, const char* key) {
+  const auto found = message.is_object() ? message.find(key) : message.end();
+  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run,
+                                               std::string_view inside) const {
+  TRIAGE_TRY(deliveries, run.deliveries());
+  TRIAGE_TRY(state, run.state());
+  const std::string prefix = inside.empty() ? "" : std::string(inside) + "/";
+  std::map<std::string, const DeliveryView*, std::less<>> by_task;
+  std::set<std::string, std::less<>> at_work;
+  for (const DeliveryView& one : deliveries) {
+    if (one.executor.rfind(prefix, 0) != 0) continue;
+    const std::string task = one.executor.substr(prefix.size());
+    if (one.how == Ran::at_work) {
+      at_work.insert(task);
+    } else if (one.how != Ran::pending && one.how != Ran::skipped) {
+      by_task[task] = &one;
+    }
+  }
+  const std::string scope = detail::shared_scope(std::string(inside), "tasks");
+  const Json outputs = state.is_object() ? state.value(scope, Json::object()) : Json::object();
+  std::vector<TaskView> views;
+  for (const Task& task : tasks_) {
+    TaskView view{.id = task.id};
+    if (const auto found = by_task.find(task.id); found != by_task.end()) {
+      for (const Json& sent : found->second->sent) {
+        const std::string status = text_in(sent, "status");
+        for (const TaskStatus one :
+             {TaskStatus::completed, TaskStatus::failed, TaskStatus::skipped}) {
+          if (status == to_string(one)) view.status = one;
+        }
+        view.why = text_in(sent, "why");
+      }
+      if (view.status == TaskStatus::completed) view.output = outputs.value(task.id, Json());
+    }
+    views.push_back(std::move(view));
+  }
+  TRIAGE_TRY(stopped, run.stopped());
+  const bool skips = stopped && stopped->how != StopKind::paused;
+  for (TaskView& view : views) {
+    if (view.status != TaskStatus::blocked) continue;
+    if (skips && !by_task.contains(view.id)) {
+      view.status = TaskStatus::skipped;
+      view.why = detail::what_stopped(*stopped);
+      continue;
+    }
+    const Task& task = tasks_[static_cast<std::size_t>(&view - views.data())];
+    const bool ready =
+        std::all_of(task.depends_on.begin(), task.depends_on.end(),
+                    [&](const std::string& before) { return by_task.contains(before); });
+    if (ready) view.status = TaskStatus::pending;
+    if (at_work.contains(view.id)) view.status = TaskStatus::in_progress;
+  }
+  return outcome::success(std::move(views));
+}
+
+}  // namespace triage::inline v0_1::workflow
