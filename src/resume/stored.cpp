@@ -115,9 +115,9 @@ Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<Checkpo
 // 0: none can be read. An operator may have recorded something behind it; and the fold may not have
 // reached it, because of damage before it.
 static Sequence newest_suspended(const JournalReading& reading) {
-  const auto newest = std::find_if(
-      reading.records.rbegin(), reading.records.rend(),
-      [](const Record& record) { return record.kind() == RecordKind::suspended; });
+  const auto newest =
+      std::find_if(reading.records.rbegin(), reading.records.rend(),
+                   [](const Record& record) { return record.kind() == RecordKind::suspended; });
   return newest == reading.records.rend() ? 0 : newest->seq();
 }
 
@@ -137,8 +137,8 @@ Result<ContinuationPtr> take_suspended(const AgentCore& core,
   }
   const RunInfo& info = taken.value()->reading.info;
   const Journal& journal = taken.value()->journal();
-  const bool stays = journal.last() == suspended_at ||
-                     newest_suspended(taken.value()->reading) == suspended_at;
+  const bool stays =
+      journal.last() == suspended_at || newest_suspended(taken.value()->reading) == suspended_at;
   if (!stays || info.status != RunStatus::suspended) {
     if (gone != nullptr) *gone = true;
     return Error{Errc::conflict, "run \"" + id + "\" went on without this decision and is " +
