@@ -84,7 +84,7 @@ TEST_CASE("reading a run back that went on often costs what it is long", "[bound
         const Journal journal = Journal::fold(reading).value();
         CHECK(journal.branch().size() == size);
       },
-      2'000);
+      5'000);
 }
 
 TEST_CASE("putting few records in the place of many costs what they are", "[bounds][linear]") {
@@ -105,7 +105,7 @@ TEST_CASE("putting few records in the place of many costs what they are", "[boun
         CHECK(store->read("r", {}).value().records.size() == size);
         CHECK_ERRC(Errc::invalid_argument, store->replace(lease, ranges, {records.data(), 1}));
       },
-      2'000);
+      5'000);
 }
 
 TEST_CASE("looking at a run's newest record costs the same however long it is",
@@ -122,5 +122,5 @@ TEST_CASE("looking at a run's newest record costs the same however long it is",
           CHECK(store->read("r", {seq, seq}).value().records.size() == 1);
         }
       },
-      1'000);
+      2'000);
 }
