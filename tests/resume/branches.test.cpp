@@ -241,8 +241,9 @@ Json started_over(const AgentOptions& options, const RecoveryAction& action) {
           return;
         }
         *seen = {{"state", attempt.state().json()}, {"steps", attempt.trajectory().size()}};
+        attempt.record_step(
+            {.action = "two"});  // A checkpoint; of the second attempt, of its start.
         if (attempt.number() > 1) return;
-        attempt.record_step({.action = "two"});
         attempt.update_state({{"page", 2}, {"more", true}});
         throw std::runtime_error("timeout");
       },

@@ -50,6 +50,18 @@ TEST_CASE("a record that was changed is reported and never used", "[stores][sqli
   CHECK(reading.value().records.size() == in.records.size() - 1);
 }
 
+TEST_CASE("a run whose row was changed is reported and not gone on with",
+          "[stores][sqlite][damage]") {
+  Damaged in;
+  const std::string change = GENERATE("status = 3 - status", "epoch = epoch + 1", "crc = crc + 1");
+  INFO(change);
+  in.edit("UPDATE runs SET " + change);
+  const auto store = SqliteStore::open(in.path).value();
+  CHECK_ERRC(Errc::corrupt, store->run("run-1"));
+  CHECK_ERRC(Errc::corrupt, store->acquire("run-1"));
+  CHECK_FALSE(store->check().value().empty());
+}
+
 TEST_CASE("a record moved to another place is damaged there", "[stores][sqlite][damage]") {
   Damaged in;
   in.edit(
