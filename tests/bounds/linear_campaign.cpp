@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Work that must grow no faster than what it is done for. Measured in processor time of the thread,
 // as the ratio of a large case to one an eighth of its size: 8 if it is linear, 64 if quadratic.
+// Times are no matter for a test: scripts/torture runs this.
 #include "support/kit.hpp"
 #include "support/result.hpp"
 #include "triage/compaction.hpp"
