@@ -23,9 +23,14 @@ CompactsRuns& compacts(CheckpointStore& store) {
 // A run of run_started and changes of one key up to `last`.
 Lease tell(CheckpointStore& store, Story& story, Sequence last) {
   const Lease lease = story.start(store);
+  constexpr std::size_t together = 250;  // Large batches have clauses of their own.
   std::vector<Record> changes;
-  for (Sequence seq = 2; seq <= last; ++seq) changes.push_back(story.set("page", seq));
-  must(store.append(lease, changes, RunStatus::running), "append()");
+  for (Sequence seq = 2; seq <= last; ++seq) {
+    changes.push_back(story.set("page", seq));
+    if (changes.size() < together && seq < last) continue;
+    must(store.append(lease, changes, RunStatus::running), "append()");
+    changes.clear();
+  }
   return lease;
 }
 std::vector<Record> one_change(Sequence seq) {
