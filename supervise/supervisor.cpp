@@ -231,12 +231,19 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
 
 // A program may be silent for longer than a lease lives. If another host has taken the run over,
 // the program must not run beside that one's.
-void Supervisor::keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost) {
+void Supervisor::keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost,
+                            int failures) {
+  constexpr int most_rests = 5;
   const Duration every = options_.store->capabilities().renew_every;
   if (every <= Duration::zero()) return;
-  io.loop().call_at(options_.clock->now() + every, [this, &attempt, &io, &lost] {
+  // A store that is away holds up the program's output while it is asked: so it is asked less
+  // often.
+  const Duration rest = every * (1 + std::min(failures, most_rests));
+  io.loop().call_at(options_.clock->now() + rest, [this, &attempt, &io, &lost, failures] {
     const auto kept = attempt.keep_lease();
-    if (kept || kept.error().code != Errc::fenced) return keep_lease(attempt, io, lost);
+    if (kept || kept.error().code != Errc::fenced) {
+      return keep_lease(attempt, io, lost, kept ? 0 : failures + 1);
+    }
     lost = kept.error();
     io.abandon();
   });

@@ -73,7 +73,7 @@ class Supervisor {
   Result<void> promise(const RunSpec& spec, Attempt& attempt);
   Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
                          const AdaptedAttempt& adapted, const std::string& token);
-  void keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost);
+  void keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost, int failures = 0);
   Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, const Protocol& protocol,
                const AdaptedAttempt& adapted);
 

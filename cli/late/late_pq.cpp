@@ -49,6 +49,9 @@ int PQsendQueryParams(PGconn* connection, const char* command, int number, const
   return TRIAGE_CALL_LATE(pq, PQsendQueryParams, connection, command, number, types, values,
                           lengths, formats, result_format);
 }
+int PQsetSingleRowMode(PGconn* connection) {
+  return TRIAGE_CALL_LATE(pq, PQsetSingleRowMode, connection);
+}
 PGresult* PQexec(PGconn* connection, const char* query) {
   return TRIAGE_CALL_LATE(pq, PQexec, connection, query);
 }

@@ -121,11 +121,16 @@ Result<void> EffectTurns::enter(std::string_view key) {
   const std::thread::id self = std::this_thread::get_id();
   std::unique_lock lock(mutex_);
   while (running_.contains(key)) {
-    if (auto why = never_free(key)) {
+    try {
+      if (auto why = never_free(key)) {
+        waiting_.erase(self);
+        return *std::move(why);
+      }
+      waiting_.insert_or_assign(self, std::string(key));
+    } catch (...) {  // No memory.
       waiting_.erase(self);
-      return *std::move(why);
+      throw;
     }
-    waiting_.insert_or_assign(self, std::string(key));
     left_.wait(lock);
   }
   waiting_.erase(self);

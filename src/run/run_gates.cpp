@@ -38,6 +38,7 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
     const bool woke = rest_until(until);
     emit(EventKind::wait_ended);
     if (!woke) return {.kind = GateAnswer::Kind::refuse, .reason = "cancelled"};
+    if (data_ && data_->fenced) return {.kind = GateAnswer::Kind::refuse, .reason = "fenced"};
     request.waited = Duration(saturating_add(request.waited.count(), answer.wait.count()));
   }
 }
@@ -98,6 +99,7 @@ Input Run::wait_at_gate(Duration delay) {
   emit(EventKind::wait_started, {.number = static_cast<std::uint64_t>(delay.count())});
   const bool woke = rest_until(after(delay));
   emit(EventKind::wait_ended);
+  if (data_ && data_->fenced) return drain();
   return woke ? Input::woke : cancel("the stop token was triggered");
 }
 

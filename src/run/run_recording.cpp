@@ -59,7 +59,10 @@ bool Run::takes_nothing(int attempt) { return is_late(attempt) || (data_ && data
 
 void Run::stick(int attempt, Error error) {
   const std::scoped_lock lock(mutex_);
-  if (open_attempt_.load(std::memory_order_relaxed) != attempt) return;
+  const int open = open_attempt_.load(std::memory_order_relaxed);
+  // The callable has returned, but the run waits for this effect: its doubt still counts.
+  const bool awaited = open == 0 && error.code == Errc::in_doubt && attempt == attempt_;
+  if (open != attempt && !awaited) return;
   std::optional<Error>& sticky = data().sticky;
   // A later store error must not hide that an effect is in doubt.
   if (!sticky || error.code == Errc::in_doubt) sticky = std::move(error);

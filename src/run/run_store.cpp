@@ -193,18 +193,24 @@ Result<void> Run::keep_lease() {
   if (every <= Duration::zero()) return outcome::success();
   const TimePoint instant = now();
   Lease lease;
+  TimePoint before;
   {
     const Lock lock(mutex_);
     if (b.fenced) return taken_over(id());
     if (!b.started) return outcome::success();
     // Taking it renewed it. What was recorded since may be long ago.
-    const TimePoint before = b.renewed.value_or(b.started_at.value_or(instant - every));
+    before = b.renewed.value_or(b.started_at.value_or(instant - every));
     if (instant - before < every) return outcome::success();
     b.renewed = instant;
     lease = b.writer.lease;
   }
   Result<void> renewed = run_catching([&] { return b.store->renew(lease); });
-  if (!renewed && renewed.error().code == Errc::fenced) note_fenced();
+  if (!renewed && renewed.error().code == Errc::fenced) {
+    note_fenced();
+  } else if (!renewed) {
+    const Lock lock(mutex_);
+    if (b.renewed == instant) b.renewed = before;  // The next call tries again.
+  }
   return renewed;
 }
 
@@ -217,7 +223,8 @@ Result<void> Run::keep_lease(int attempt) {
 }
 
 bool Run::rest_until(TimePoint until) {
-  static_cast<void>(keep_lease());  // Whether it is lost is asked below.
+  static_cast<void>(keep_lease());
+  if (data_ && data_->fenced) return true;  // As below: nothing is left to wait for.
   for (;;) {
     const bool leased = has_store() && data_->started;
     const Duration every = leased ? renew_interval(*data_->store) : Duration::zero();

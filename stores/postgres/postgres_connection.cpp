@@ -163,7 +163,10 @@ Result<PgRows> ask_once(PGconn* connection, const std::string& statement,
   if (sent == 0) return Error{Errc::io, safe_text(connection, PQerrorMessage(connection))};
   if (reader != nullptr) {
     reader->begin();
-    PQsetSingleRowMode(connection);
+    // Otherwise all rows would come with the last result, which has none of a stream.
+    if (PQsetSingleRowMode(connection) != 1) {
+      return Error{Errc::io, "libpq does not return these rows one by one"};
+    }
   }
   TRIAGE_TRYV(flush(connection, give_up));
   TRIAGE_TRY(result, receive(connection, give_up, timeout, reader));
@@ -289,8 +292,15 @@ Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* par
     Error error;
     auto connection = take(give_up);
     if (connection) {
-      auto rows = ask_once(connection.value().get(), statement, parameters, reader, give_up,
-                           timeout_, code);
+      auto rows = [&] {
+        try {
+          return ask_once(connection.value().get(), statement, parameters, reader, give_up,
+                          timeout_, code);
+        } catch (...) {  // No memory for a row.
+          give_back(nullptr);
+          throw;
+        }
+      }();
       // If the connection is in doubt, it is not reused.
       const bool good = rows || (!code.empty() && !code.starts_with("57P") &&
                                  PQstatus(connection.value().get()) == CONNECTION_OK);

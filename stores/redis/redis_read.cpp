@@ -141,20 +141,24 @@ Result<RedisReply> RedisJournals::read_entries(const RunId& run, SequenceRange r
   const std::string till = std::to_string(range.last) + "-0";
   std::string from = std::to_string(range.first) + "-0";
   while (true) {
-    std::vector<RedisWords> questions{
-        {"XRANGE", log_key(run), from, till, "COUNT", std::to_string(page)}};
-    // The next entry's id is greater, but its first records may be in the range.
+    std::vector<RedisWords> questions;
+    // The id of the entry behind the range is greater, but its first records may be in the range.
+    // It is asked for first, so that what is appended meanwhile can only be missing at the end.
     const bool ends = range.last < largest_sequence;
-    if (ends) questions.push_back({"XRANGE", log_key(run), "(" + till, "+", "COUNT", "1"});
+    if (ends) {
+      questions.push_back(
+          {"XRANGE", log_key(run), std::to_string(range.last + 1) + "-0", "+", "COUNT", "1"});
+    }
+    questions.push_back({"XRANGE", log_key(run), from, till, "COUNT", std::to_string(page)});
     questions.push_back({"HGETALL", facts_key(run)});
     TRIAGE_TRY(answers, ask_all(questions));
-    TRIAGE_TRY(entries, std::move(answers.front()));
+    TRIAGE_TRY(entries, std::move(answers[ends ? 1 : 0]));
     for (std::size_t i = 0; i < entries->elements; ++i) {
       take_entry(run, *entries->element[i], range, out);
     }
     if (entries->elements < page) {
       if (ends) {
-        TRIAGE_TRY(next, std::move(answers[1]));
+        TRIAGE_TRY(next, std::move(answers.front()));
         // An entry that cannot be read has no records in the range.
         const redisReply* const entry = next->elements > 0 ? next->element[0] : nullptr;
         const bool whole = entry != nullptr && entry->elements == 2 &&
@@ -167,7 +171,7 @@ Result<RedisReply> RedisJournals::read_entries(const RunId& run, SequenceRange r
     const redisReply& last = *entries->element[page - 1];
     const auto seq = last.elements > 0 ? number<Sequence>(view_of(last.element[0])) : 0;
     if (seq == 0 || seq < range.first) return odd_redis_answer();
-    from = "(" + text_of(last.element[0]);
+    from = std::to_string(seq + 1) + "-0";
   }
 }
 

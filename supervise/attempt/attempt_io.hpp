@@ -64,6 +64,7 @@ class AttemptIo {
   // The same, at once: somebody else may already run it.
   void abandon() {
     dismiss();
+    killing_ = true;  // Its other processes, too.
     kill_at_ = clock_->now();
   }
   // The same, unless it ends by itself within this time; nothing: it is needed after all.

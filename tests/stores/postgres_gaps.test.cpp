@@ -11,6 +11,7 @@
 
 #include <libpq-fe.h>
 
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <stop_token>
@@ -130,10 +131,10 @@ TEST_CASE("a PostgreSQL server that says nothing to LISTEN holds no worker up",
   const PostgresServer server({"fsync=off"});
   NEEDS_SERVER(server)
   FaultProxy proxy(server.port());
-  bool asked = false;
+  std::atomic<bool> asked{false};
   proxy.answer_with([&](std::string_view question) {
     const bool listens = question.find("LISTEN") != question.npos;
-    asked = asked || listens;
+    if (listens) asked = true;
     return listens ? std::string("N") : std::string();  // The beginning of a notice.
   });
   int connections = 0;
@@ -145,7 +146,7 @@ TEST_CASE("a PostgreSQL server that says nothing to LISTEN holds no worker up",
                            .c_str());
   });
   REQUIRE_OK(store);
-  wait_for_work(*store.value(), std::chrono::milliseconds(50), {});
+  wait_for_work(*store.value(), std::chrono::seconds(2), {});
   CHECK(asked);
   std::stop_source stop;
   stop.request_stop();

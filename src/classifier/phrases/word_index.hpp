@@ -3,6 +3,7 @@
 // Finds which of many words occur in a short text; cheap to construct (0.01 ms). Private.
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,8 @@
 #include <vector>
 
 namespace triage::inline v0_1::detail {
+
+static_assert(std::endian::native == std::endian::little, "words are read as numbers");
 
 // Indexes words by their first four bytes, of which most places in a text have others; the few
 // words of three bytes by those. Upper-case ASCII letters of the text match lower-case ones. An

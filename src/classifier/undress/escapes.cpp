@@ -24,13 +24,13 @@ constexpr std::array<bool, 256> suspects = [] {
 }();
 
 std::size_t next_suspect(std::string_view text, std::size_t at) {
-  const auto is_suspect = [&](std::size_t place) {
-    return suspects[static_cast<unsigned char>(text[place])];
+  const auto suspect = [&](std::size_t place) {
+    return static_cast<unsigned>(suspects[static_cast<unsigned char>(text[place])]);
   };
   for (; at + 4 <= text.size(); at += 4) {  // Four at a time: most texts have none.
-    if (is_suspect(at) | is_suspect(at + 1) | is_suspect(at + 2) | is_suspect(at + 3)) break;
+    if ((suspect(at) | suspect(at + 1) | suspect(at + 2) | suspect(at + 3)) != 0) break;
   }
-  while (at < text.size() && !is_suspect(at)) ++at;
+  while (at < text.size() && suspect(at) == 0) ++at;
   return at;
 }
 
