@@ -203,11 +203,14 @@ void fork_it(const Settings& settings, const std::string& url,
   const auto checkpoints = origin.checkpoints();
   expect(checkpoints && !checkpoints.value().empty(), "there is no checkpoint");
   wf::WorkflowRun branch(workflow.value(), {.run_id = "research-what-if", .store = store});
-  const auto done =
-      branch.fork(to_string(checkpoints.value().back().id),
-                  {.label = "what if",
-                   .outputs = {{worker(2), Json{{"page", "edited"}, {"words", 1'000'000}}}},
-                   .author = "a person"});
+  auto done = branch.fork(to_string(checkpoints.value().back().id),
+                          {.label = "what if",
+                           .outputs = {{worker(2), Json{{"page", "edited"}, {"words", 1'000'000}}}},
+                           .author = "a person"});
+  expect(!done && done.error().code == triage::Errc::suspended, "the branch does not ask");
+  std::cout << "  asks for a title again: that of the origin was for fewer words\n";
+  expect(branch.answer("reviewer/1/title/1", "A long tour").has_value(), "no answer is taken");
+  done = branch.resume();
   tell(branch, {{worker(2), "its output was edited"}, {"reviewer", "what it reads has changed"}});
   const auto views = branch.deliveries();
   expect(views.has_value(), "nothing of the branch ran");
