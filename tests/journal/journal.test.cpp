@@ -137,7 +137,7 @@ TEST_CASE("a gap that says what is missing is no damage, an unexplained one is",
   Journal again("r");
   reading.records.push_back(
       again.add(RecordKind::run_started, now, Json{{"task", "t"}, {"auto_checkpoint", true}}));
-  live.add_step(Step(), now);                 // 2, lost.
+  live.add_step(Step(), now);             // 2, lost.
   live.change_state({{"lost", 1}}, now);  // 3, lost.
   const Sequence first = GENERATE(1U, 2U, 3U);
   reading.records.push_back(
