@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls of an attempt after its callable has returned, from a thread that was not joined.
+#include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
@@ -223,6 +224,36 @@ TEST_CASE("an effect on a thread that outlives its callable has ended when the f
   late.join();
   CHECK(done_when_told);
   CHECK(again == 0);
+}
+
+TEST_CASE("a doubt about an effect on a thread that outlives its callable ends the run",
+          "[attempt][threads]") {
+  Kit kit;
+  const auto store = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  std::latch begun{1};
+  std::thread late;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            attempt.update_state({{"at", "work"}});
+                            late = std::thread([&] {
+                              try {
+                                attempt.effect("charge", [&] {
+                                  begun.count_down();
+                                  while (!attempt.state().empty()) std::this_thread::yield();
+                                  // The callable has returned; the result cannot be stored.
+                                  const int next = store->operations() + 1;
+                                  store->fail_between(next, next);
+                                  return 40;
+                                });
+                              } catch (const AttemptStopped&) {}
+                            });
+                            begun.wait();
+                            return 7;
+                          },
+                          answers({}), options};
+  CHECK_ERRC(Errc::in_doubt, agent.run("x"));
+  late.join();
 }
 
 TEST_CASE("two threads that nest effects in opposite order do not wait for each other for ever",

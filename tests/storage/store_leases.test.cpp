@@ -29,13 +29,16 @@ struct ExpiringStore final : ForwardingStore {
     return all;
   }
   Result<void> renew(const Lease& lease) override {
-    if (++renewals != lost_at) return ForwardingStore::renew(lease);
+    const int now = ++renewals;
+    if (now == away_at) return Error{Errc::io, "the store is away"};
+    if (now != lost_at) return ForwardingStore::renew(lease);
     REQUIRE_OK(ForwardingStore::release(lease));
     other = ForwardingStore::acquire(lease.run).value();
     return ForwardingStore::renew(lease);
   }
   std::atomic<int> renewals{0};
   int lost_at = 0;
+  int away_at = 0;
   Lease other{};
 };
 
@@ -108,6 +111,37 @@ TEST_CASE("an attempt that records nothing for long keeps its lease when it asks
     CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
     CHECK(kept == std::vector<bool>{true, true, false, false, false});
   }
+}
+
+TEST_CASE("a lease that could not be renewed is renewed at the next call", "[durability]") {
+  Kit kit;
+  const auto store = std::make_shared<ExpiringStore>(kit.store);
+  store->away_at = 1;
+  AgentOptions options = kit.options();
+  options.store = store;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            kit.clock->advance(std::chrono::seconds(10));
+                            CHECK_ERRC(Errc::io, attempt.keep_lease());
+                            REQUIRE_OK(attempt.keep_lease());
+                          },
+                          answers({}), options};
+  REQUIRE_OK(agent.run("x", {.run_id = "r"}));
+  CHECK(store->renewals == 2);
+}
+
+TEST_CASE("a run that was taken over while it was silent waits for nothing", "[durability]") {
+  Kit kit;
+  const auto store = std::make_shared<ExpiringStore>(kit.store);
+  store->lost_at = 1;
+  AgentOptions options = kit.options();
+  options.store = store;
+  const TriageAgent agent{[&](const std::string&) -> int {
+                            kit.clock->advance(std::chrono::seconds(25));
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::retry({}, std::chrono::hours(1))}), options};
+  CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
+  CHECK(kit.clock->waits.empty());
 }
 
 TEST_CASE("a lease that could not be given back is given back later", "[durability][queue]") {
