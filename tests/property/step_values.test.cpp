@@ -77,10 +77,8 @@ std::string written(const Json& value, Engine& engine) {
     std::shuffle(parts.begin(), parts.end(), engine);
     if (!parts.empty() && engine() % 4 == 0) {  // The last one counts.
       const std::string& later = parts[below(engine, parts.size())];
-      std::size_t end = 1;
-      while (later[end] != '"' || later[end - 1] == '\\') ++end;
       if (later.find('\\') == std::string::npos) {
-        parts.insert(parts.begin(), later.substr(0, end + 1) + ": [1]");
+        parts.insert(parts.begin(), later.substr(0, later.find('"', 1) + 1) + ": [1]");
       }
     }
   }
