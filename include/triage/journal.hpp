@@ -45,7 +45,7 @@ class Journal {
   Record add(RecordKind kind, WallTime time, Json body);  // Any kind without a function below.
   Record add_step(const Step& step, WallTime time);
   Record add_step(const Step& step, Record::Bytes encoded, WallTime time);
-  Record add_step(Record::Bytes encoded, WallTime time);
+  Record add_encoded_step(Record::Bytes encoded, WallTime time);
   void take_step(Step&& step, WallTime time);  // The same if the record is not needed.
   Record change_state(Json patch, WallTime time);
   Record remove_state(std::string key, WallTime time);

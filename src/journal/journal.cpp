@@ -49,7 +49,7 @@ Record Journal::add_step(const Step& step, Record::Bytes encoded, WallTime time)
   return {last_, RecordKind::step, time, std::move(encoded)};
 }
 
-Record Journal::add_step(Record::Bytes encoded, WallTime time) {
+Record Journal::add_encoded_step(Record::Bytes encoded, WallTime time) {
   // Only a run that keeps dying looks at what its steps do.
   const Step step = crashes_.watching() ? detail::decode_step(*encoded).value() : Step{};
   return add_step(step, std::move(encoded), time);

@@ -213,11 +213,11 @@ void Run::record_step(int attempt, const Step& step, const StepValues& values) {
   }
   RunData& b = data();
   if (!b.store) {
-    b.journal.add_step(std::move(encoded).value(), WallTime());
+    b.journal.add_encoded_step(std::move(encoded).value(), WallTime());
     return;
   }
   make_room();
-  enqueue(b.journal.add_step(std::move(encoded).value(), core_.clock->wall_now()));
+  enqueue(b.journal.add_encoded_step(std::move(encoded).value(), core_.clock->wall_now()));
   write_through(attempt, std::move(lock));
 }
 

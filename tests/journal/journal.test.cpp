@@ -60,10 +60,10 @@ TEST_CASE("without automatic checkpoints only labels make some, and nothing is l
 
 TEST_CASE("the newest label of a name wins, and a withdrawn one does not count", "[journal]") {
   Journal journal = started();
-  journal.add_step(Step(), now);
+  journal.add_step({}, now);
   journal.label_checkpoint("a", now);
   const auto first = journal.find_label("a");
-  journal.add_step(Step(), now);
+  journal.add_step({}, now);
   journal.label_checkpoint("a", now);
   CHECK(journal.find_label("a") != first);
   CHECK(journal.info(*first).label.empty());
@@ -99,7 +99,7 @@ TEST_CASE("rewinding restores state and steps, and leaves later positions on the
 
 TEST_CASE("effects are not rewound", "[journal]") {
   Journal journal = started();
-  journal.add_step(Step(), now);
+  journal.add_step({}, now);
   journal.end_checkpoint();
   journal.add(RecordKind::effect_intended, now, Json{{"key", "pay"}, {"generation", 1}});
   journal.add(RecordKind::effect_completed, now,
@@ -127,7 +127,7 @@ TEST_CASE("a journal without its beginning is corrupt", "[journal]") {
   JournalReading reading{.info = {.id = "r", .last = 3}};
   CHECK_ERRC(Errc::corrupt, Journal::fold(reading));
   Journal journal = started();
-  reading.records.push_back(journal.add_step(Step(), now));
+  reading.records.push_back(journal.add_step({}, now));
   CHECK_ERRC(Errc::corrupt, Journal::fold(reading));
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("a gap that says what is missing is no damage, an unexplained one is",
   Journal again("r");
   reading.records.push_back(
       again.add(RecordKind::run_started, now, Json{{"task", "t"}, {"auto_checkpoint", true}}));
-  live.add_step(Step(), now);             // 2, lost.
+  live.add_step({}, now);                 // 2, lost.
   live.change_state({{"lost", 1}}, now);  // 3, lost.
   const Sequence first = GENERATE(1U, 2U, 3U);
   reading.records.push_back(
