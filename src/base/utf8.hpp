@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Valid UTF-8, character by character. Private.
+// UTF-8, character by character. Private.
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace triage::inline v0_1::detail {
@@ -27,6 +29,27 @@ namespace triage::inline v0_1::detail {
     return 4;
   }
   return 0;
+}
+
+// Appends a code point of at most 21 bits.
+inline void append_utf8(std::uint32_t code, std::string& out) {
+  const auto byte = [&](std::uint32_t value) { out += static_cast<char>(value); };
+  const auto tail = [&](unsigned shift) { byte(0x80U | (code >> shift & 0x3FU)); };
+  if (code < 0x80) {
+    byte(code);
+  } else if (code < 0x800) {
+    byte(0xC0U | code >> 6U);
+    tail(0);
+  } else if (code < 0x10000) {
+    byte(0xE0U | code >> 12U);
+    tail(6);
+    tail(0);
+  } else {
+    byte(0xF0U | (code >> 18U & 7U));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
 }
 
 }  // namespace triage::inline v0_1::detail

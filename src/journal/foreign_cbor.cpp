@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// CBOR that a program wrote with a step, checked and stored in one pass. Own code for its
+// speed, as in json_text.cpp: nlohmann's SAX reader takes 3.1 times as long.
 #include "journal/value_builder.hpp"
 #include "journal/value_bytes.hpp"
 #include "triage/json.hpp"
@@ -99,8 +101,7 @@ class ForeignCbor {
 
   bool goes_deeper(int depth) {
     if (depth <= max_json_depth) return true;
-    problem_ = ": nested deeper than " + std::to_string(max_json_depth) +
-               " levels, which is the most that is allowed";
+    problem_ = too_deep_problem();
     return false;
   }
 

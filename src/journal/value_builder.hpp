@@ -3,6 +3,7 @@
 // Writes a JSON value as the CBOR of record bodies while it is being read, without a tree. Private.
 
 #include "journal/cbor_writer.hpp"
+#include "triage/json.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +12,12 @@
 #include <vector>
 
 namespace triage::inline v0_1::detail {
+
+// Behind the name of a value.
+[[nodiscard]] inline std::string too_deep_problem() {
+  return ": nested deeper than " + std::to_string(max_json_depth) +
+         " levels, which is the most that is allowed";
+}
 
 // Writes what encode_cbor() writes for the tree of the same value, though the number of elements
 // and members is only known at their end, and members come in any order. Of several members with

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/utf8.hpp"
 #include "classifier/undress/envelope_keys.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
@@ -170,22 +171,7 @@ class EnvelopeReader {
       at_ += 2;
       code = 0x10000 + ((code - 0xD800) << 10U) + ((hex(4) - 0xDC00) & 0x3FFU);
     }
-    const auto byte = [&](unsigned value) { out += static_cast<char>(value); };
-    if (code < 0x80) {
-      byte(code);
-    } else if (code < 0x800) {
-      byte(0xC0U | code >> 6U);
-      byte(0x80U | (code & 0x3FU));
-    } else if (code < 0x10000) {
-      byte(0xE0U | code >> 12U);
-      byte(0x80U | (code >> 6U & 0x3FU));
-      byte(0x80U | (code & 0x3FU));
-    } else {
-      byte(0xF0U | (code >> 18U & 7U));
-      byte(0x80U | (code >> 12U & 0x3FU));
-      byte(0x80U | (code >> 6U & 0x3FU));
-      byte(0x80U | (code & 0x3FU));
-    }
+    append_utf8(code, out);
   }
 
   void scalar(Role role) {
