@@ -121,19 +121,11 @@ Result<void> EffectTurns::enter(std::string_view key) {
   const std::thread::id self = std::this_thread::get_id();
   std::unique_lock lock(mutex_);
   while (running_.contains(key)) {
-    try {
-      if (auto why = never_free(key)) {
-        waiting_.erase(self);
-        return *std::move(why);
-      }
-      waiting_.insert_or_assign(self, std::string(key));
-    } catch (...) {  // No memory.
-      waiting_.erase(self);
-      throw;
-    }
+    if (auto why = never_free(key)) return *std::move(why);
+    waiting_.emplace(self, key);
     left_.wait(lock);
+    waiting_.erase(self);
   }
-  waiting_.erase(self);
   running_.emplace(key, self);
   return outcome::success();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "postgres_connection.hpp"
 
+#include "base/run_catching.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -292,15 +293,10 @@ Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* par
     Error error;
     auto connection = take(give_up);
     if (connection) {
-      auto rows = [&] {
-        try {
-          return ask_once(connection.value().get(), statement, parameters, reader, give_up,
-                          timeout_, code);
-        } catch (...) {  // No memory for a row.
-          give_back(nullptr);
-          throw;
-        }
-      }();
+      auto rows = run_catching([&] {  // There may be no memory for a row.
+        return ask_once(connection.value().get(), statement, parameters, reader, give_up, timeout_,
+                        code);
+      });
       // If the connection is in doubt, it is not reused.
       const bool good = rows || (!code.empty() && !code.starts_with("57P") &&
                                  PQstatus(connection.value().get()) == CONNECTION_OK);
