@@ -2,6 +2,7 @@
 #include "plan_board.hpp"
 #include "base/json_words.hpp"
 #include "base/nearest.hpp"
+#include "members.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -19,19 +20,10 @@ bool is(const Json& task, const char* status) { return task.at("status") == stat
 
 constexpr std::size_t longest_task_id = 128;
 
-// A misspelt member would be a patch that does nothing.
-Result<void> check_members(const Json& object, const std::string& what,
-                           const std::vector<std::string>& allowed) {
-  for (auto one = object.begin(); one != object.end(); ++one) {
-    if (std::find(allowed.begin(), allowed.end(), one.key()) != allowed.end()) continue;
-    return wrong_patch(what + " has a member \"" + printable(one.key()) + "\"" +
-                       triage::detail::allowed_names(one.key(), allowed));
-  }
-  return outcome::success();
-}
-
 Result<void> check_kinds(const Json& patch) {
-  TRIAGE_TRYV(check_members(patch, "it", {"add", "retarget", "supersede"}));
+  if (const auto odd = unknown_member(patch, "it", {"add", "retarget", "supersede"})) {
+    return wrong_patch(*odd);
+  }
   for (const auto& [member, type] : {std::pair<const char*, const char*>{"add", "array"},
                                      {"retarget", "object"},
                                      {"supersede", "array"}}) {
@@ -80,8 +72,10 @@ Result<void> PlanBoard::add(const Json& task, Tasks& tasks, std::vector<std::str
                        "\" is not allowed: an id has 1 to 128 bytes and does not begin with "
                        "\"triage/\"");
   }
-  TRIAGE_TRYV(check_members(task, "task \"" + printable(id) + "\"",
-                            {"id", "description", "depends_on", "assignee"}));
+  if (const auto odd = unknown_member(task, "task \"" + printable(id) + "\"",
+                                      {"id", "description", "depends_on", "assignee"})) {
+    return wrong_patch(*odd);
+  }
   try {
     tasks[id] = Json{{"description", task.value("description", std::string())},
                      {"depends_on", task.value("depends_on", std::vector<std::string>())},

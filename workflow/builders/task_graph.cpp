@@ -2,6 +2,7 @@
 #include "triage/workflow/task_graph.hpp"
 #include "base/json_words.hpp"
 #include "base/nearest.hpp"
+#include "members.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -51,18 +52,6 @@ Result<T> parse(const std::pair<T, std::string_view> (&names)[n], const std::str
 Json context_json(const Task& task) {
   if (task.context == TaskContext::listed && !task.context_from.empty()) return task.context_from;
   return name_of(contexts, task.context);
-}
-
-// Of a plan's task: a misspelt member would be ignored.
-Result<void> check_members(const Json& task, const std::string& which) {
-  static const std::vector<std::string> allowed{"id",       "description", "depends_on",
-                                                "assignee", "context",     "on_failure"};
-  for (auto one = task.begin(); one != task.end(); ++one) {
-    if (std::find(allowed.begin(), allowed.end(), one.key()) != allowed.end()) continue;
-    return wrong_graph(which + " has a member \"" + printable(one.key()) + "\"" +
-                       triage::detail::allowed_names(one.key(), allowed));
-  }
-  return outcome::success();
 }
 
 // The first cycle, as "a -> b -> a"; empty if there is none.
@@ -155,7 +144,11 @@ Result<void> TaskGraph::plan(const Json& plan) {
                 .description = json.value("description", std::string()),
                 .depends_on = json.value("depends_on", std::vector<std::string>()),
                 .assignee = json.value("assignee", std::string())};
-      TRIAGE_TRYV(check_members(json, which));
+      static const std::vector<std::string> members{"id",       "description", "depends_on",
+                                                    "assignee", "context",     "on_failure"};
+      if (const auto odd = detail::unknown_member(json, which, members)) {
+        return wrong_graph(*odd);
+      }
       const Json context_of = json.value("context", Json("listed"));
       if (context_of.is_array()) {
         task.context_from = context_of.get<std::vector<std::string>>();
