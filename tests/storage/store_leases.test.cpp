@@ -3,6 +3,7 @@
 // stores.
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
+#include "support/renewing_store.hpp"
 #include "support/result.hpp"
 #include "triage/policies/circuit_breaker.hpp"
 
@@ -18,130 +19,115 @@ using namespace triage::test;
 
 namespace {
 
-// Leases expire; counts renewals, and hands the run over at one of them.
-struct ExpiringStore final : ForwardingStore {
-  using ForwardingStore::ForwardingStore;
-  ~ExpiringStore() override { stop_queue(); }
-  StoreCapabilities capabilities() const noexcept override {
-    StoreCapabilities all = ForwardingStore::capabilities();
-    all.shared_by_processes = true;
-    all.renew_every = std::chrono::milliseconds(7'500);
+// An agent over a store whose leases expire.
+struct Leased {
+  Kit kit{};
+  std::shared_ptr<RenewingStore> store =
+      std::make_shared<RenewingStore>(kit.store, std::chrono::milliseconds(7'500));
+  AgentOptions options = [&] {
+    AgentOptions all = kit.options();
+    all.store = store;
     return all;
+  }();
+
+  void lose_at(int renewal) {
+    store->before_renewal = [this, renewal](int number, const Lease& lease) {
+      if (number == renewal) store->hand_over(lease);
+      return std::optional<Error>();
+    };
   }
-  Result<void> renew(const Lease& lease) override {
-    const int now = ++renewals;
-    if (now == away_at) return Error{Errc::io, "the store is away"};
-    if (now != lost_at) return ForwardingStore::renew(lease);
-    REQUIRE_OK(ForwardingStore::release(lease));
-    other = ForwardingStore::acquire(lease.run).value();
-    return ForwardingStore::renew(lease);
-  }
-  std::atomic<int> renewals{0};
-  int lost_at = 0;
-  int away_at = 0;
-  Lease other{};
 };
 
 }  // namespace
 
 TEST_CASE("a wait that is longer than a lease lives keeps it", "[durability]") {
-  Kit kit;
-  const auto store = std::make_shared<ExpiringStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  Leased leased;
   int calls = 0;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "s"});
                             if (++calls == 1) throw std::runtime_error("timeout");
                             return calls;
                           },
-                          answers({RecoveryAction::retry({}, std::chrono::seconds(31))}), options};
+                          answers({RecoveryAction::retry({}, std::chrono::seconds(31))}),
+                          leased.options};
   SECTION("and is as long as it was") {
     CHECK(agent.run("x", {.run_id = "r"}).value() == 2);
-    CHECK(store->renewals == 4);
+    CHECK(leased.store->renewals == 4);
     Duration waited{};
-    for (const Duration wait : kit.clock->waits) waited += wait;
+    for (const Duration wait : leased.kit.clock->waits) waited += wait;
     CHECK(waited == std::chrono::seconds(31));
   }
   SECTION("or, if another owner took the run, begins no further attempt") {
-    store->lost_at = 2;
+    leased.lose_at(2);
     CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
     CHECK(calls == 1);
-    CHECK(store->renewals == 2);
+    CHECK(leased.store->renewals == 2);
   }
 }
 
 TEST_CASE("a wait after a long silence renews the lease at once", "[durability]") {
-  Kit kit;
-  const auto store = std::make_shared<ExpiringStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  Leased leased;
   int renewals = 0;
-  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
-                            kit.clock->advance(std::chrono::seconds(25));
-                            kit.clock->on_sleep = [&](TimePoint) { renewals = store->renewals; };
-                            attempt.sleep_until(kit.clock->wall_now() + std::chrono::seconds(1));
-                            return 1;
-                          },
-                          FailurePolicy(), options};
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        leased.kit.clock->advance(std::chrono::seconds(25));
+        leased.kit.clock->on_sleep = [&](TimePoint) { renewals = leased.store->renewals; };
+        attempt.sleep_until(leased.kit.clock->wall_now() + std::chrono::seconds(1));
+        return 1;
+      },
+      FailurePolicy(), leased.options};
   CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
   CHECK(renewals == 1);
 }
 
 TEST_CASE("an attempt that records nothing for long keeps its lease when it asks", "[durability]") {
-  Kit kit;
-  const auto store = std::make_shared<ExpiringStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  Leased leased;
   std::vector<bool> kept;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             for (int i = 0; i < 5; ++i) {
                               kept.push_back(attempt.keep_lease().has_value());
                               CHECK(attempt.keep_lease().has_value() == kept.back());
-                              kit.clock->advance(std::chrono::milliseconds(7'500));
+                              leased.kit.clock->advance(std::chrono::milliseconds(7'500));
                             }
                           },
-                          answers({}), options};
+                          answers({}), leased.options};
   SECTION("as often as it is due") {
     REQUIRE_OK(agent.run("x", {.run_id = "r"}));
-    CHECK(store->renewals == 4);
+    CHECK(leased.store->renewals == 4);
   }
   SECTION("and hears that another owner has taken the run") {
-    store->lost_at = 2;
+    leased.lose_at(2);
     CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
     CHECK(kept == std::vector<bool>{true, true, false, false, false});
   }
 }
 
 TEST_CASE("a lease that could not be renewed is renewed at the next call", "[durability]") {
-  Kit kit;
-  const auto store = std::make_shared<ExpiringStore>(kit.store);
-  store->away_at = 1;
-  AgentOptions options = kit.options();
-  options.store = store;
+  Leased leased;
+  leased.store->before_renewal = [](int number, const Lease&) {
+    return number == 1 ? std::optional(Error{Errc::io, "the store is away"}) : std::nullopt;
+  };
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
-                            kit.clock->advance(std::chrono::seconds(10));
+                            leased.kit.clock->advance(std::chrono::seconds(10));
                             CHECK_ERRC(Errc::io, attempt.keep_lease());
                             REQUIRE_OK(attempt.keep_lease());
                           },
-                          answers({}), options};
+                          answers({}), leased.options};
   REQUIRE_OK(agent.run("x", {.run_id = "r"}));
-  CHECK(store->renewals == 2);
+  CHECK(leased.store->renewals == 2);
 }
 
 TEST_CASE("a run that was taken over while it was silent waits for nothing", "[durability]") {
-  Kit kit;
-  const auto store = std::make_shared<ExpiringStore>(kit.store);
-  store->lost_at = 1;
-  AgentOptions options = kit.options();
-  options.store = store;
+  Leased leased;
+  leased.lose_at(1);
   const TriageAgent agent{[&](const std::string&) -> int {
-                            kit.clock->advance(std::chrono::seconds(25));
+                            leased.kit.clock->advance(std::chrono::seconds(25));
                             throw std::runtime_error("timeout");
                           },
-                          answers({RecoveryAction::retry({}, std::chrono::hours(1))}), options};
+                          answers({RecoveryAction::retry({}, std::chrono::hours(1))}),
+                          leased.options};
   CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
-  CHECK(kit.clock->waits.empty());
+  CHECK(leased.kit.clock->waits.empty());
 }
 
 TEST_CASE("a lease that could not be given back is given back later", "[durability][queue]") {
@@ -277,9 +263,9 @@ TEST_CASE("what is recorded while a store is slow to start the run is kept in or
 }
 
 TEST_CASE("threads may wait while others record", "[durability]") {
-  Kit kit;
-  AgentOptions options = kit.options();
-  options.store = std::make_shared<ExpiringStore>(kit.store);
+  Leased leased;
+  Kit& kit = leased.kit;
+  AgentOptions& options = leased.options;
   options.write_mode = WriteMode::immediate;
   const TriageAgent agent{
       [&](const std::string&, Attempt& attempt) {

@@ -23,14 +23,14 @@ TEST_CASE("the memory store does all that it claims", "[stores][conformance]") {
 }
 
 TEST_CASE("the SQLite store does all that it claims", "[stores][conformance]") {
-  const Kit kit = sqlite_kit();
+  const StoreKit kit = sqlite_kit();
   const ConformanceReport report = conformance(kit.open, kit.options);
   expect_full(report);
   CHECK(report.count(ClauseOutcome::not_required) == 0);
 }
 
 TEST_CASE("the JSON-file store does all that it claims", "[stores][conformance]") {
-  const Kit kit = json_file_kit();
+  const StoreKit kit = json_file_kit();
   const ConformanceReport report = conformance(kit.open, kit.options);
   expect_full(report);
   CHECK(report.count(ClauseOutcome::not_required) == 0);

@@ -3,7 +3,7 @@
 // The stores in files as the conformance kit is given them: how to open one in a folder, how to
 // damage a record behind its back, and how to make it look newer.
 
-#include "stores/kit.hpp"
+#include "stores/store_kit.hpp"
 #include "triage/stores/json_file.hpp"
 #include "triage/stores/sqlite.hpp"
 
@@ -22,8 +22,8 @@ inline Result<void> edit_sqlite(const std::filesystem::path& folder, const std::
   return outcome::success();
 }
 
-inline Kit sqlite_kit(std::optional<Durability> durability = {}) {
-  Kit kit{.options = {.name = "SQLite"}};
+inline StoreKit sqlite_kit(std::optional<Durability> durability = {}) {
+  StoreKit kit{.options = {.name = "SQLite"}};
   kit.open = [durability](
                  const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
     auto store = SqliteStore::open((folder / "store.db").string(), {.durability = durability});
@@ -55,8 +55,8 @@ inline Result<void> flip_json_bit(const std::filesystem::path& folder, const Run
   return outcome::success();
 }
 
-inline Kit json_file_kit(const JsonFileOptions& options = {}) {
-  Kit kit{.options = {.name = "JSON files", .damage = flip_json_bit}};
+inline StoreKit json_file_kit(const JsonFileOptions& options = {}) {
+  StoreKit kit{.options = {.name = "JSON files", .damage = flip_json_bit}};
   kit.open =
       [options](const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
     auto store = JsonFileStore::open((folder / "store").string(), options);

@@ -71,7 +71,7 @@ std::string table() {
       "| store | setting | durability | several processes | after kill -9 | one owner | damage is "
       "found | removing | keys | clauses that hold |\n"
       "|---|---|---|---|---|---|---|---|---|---|\n";
-  const Kit memory{.open = [](const auto&) -> Result<std::shared_ptr<CheckpointStore>> {
+  const StoreKit memory{.open = [](const auto&) -> Result<std::shared_ptr<CheckpointStore>> {
     return outcome::success(MemoryStore::create());
   }};
   text += row_of("memory", "", memory);
@@ -98,10 +98,11 @@ std::string table() {
     const PostgresServer server(words);
     if (server.ready()) text += row_of("PostgreSQL", setting, postgres_kit(server));
   }
-  const Kit simple{.open = [](const auto&) -> Result<std::shared_ptr<CheckpointStore>> {
-                     return outcome::success(store_kinds().back().make(TempFolder()));
-                   },
-                   .options = {.name = "simple", .erases = false, .keeps_every_record = false}};
+  const StoreKit simple{
+      .open = [](const auto&) -> Result<std::shared_ptr<CheckpointStore>> {
+        return outcome::success(store_kinds().back().make(TempFolder()));
+      },
+      .options = {.name = "simple", .erases = false, .keeps_every_record = false}};
   text += row_of("three functions", "a map in memory", simple);
   return text;
 }

@@ -69,7 +69,7 @@ Result<std::shared_ptr<PostgresStore>> opened_behind(const FaultProxy& proxy) {
 TEST_CASE("the PostgreSQL store does all that it claims", "[stores][postgres][conformance]") {
   const PostgresServer server({"fsync=off"});  // There are no power cuts here.
   NEEDS_SERVER(server)
-  const Kit kit = postgres_kit(server);
+  const StoreKit kit = postgres_kit(server);
   const ConformanceReport report = conformance(kit.open, kit.options);
   expect_full(report);
   CHECK(report.count(ClauseOutcome::not_required) == 0);

@@ -2,7 +2,7 @@
 #pragma once
 // The PostgreSQL store as the conformance kit is given it: a folder of the kit is a schema.
 
-#include "stores/kit.hpp"
+#include "stores/store_kit.hpp"
 #include "support/postgres_server.hpp"
 #include "triage/stores/postgres.hpp"
 
@@ -13,11 +13,11 @@
 namespace triage::test {
 
 // The server must outlive the kit.
-inline Kit postgres_kit(const PostgresServer& server) {
+inline StoreKit postgres_kit(const PostgresServer& server) {
   const auto schema_of = [](const std::filesystem::path& folder) {
     return "t" + std::to_string(std::hash<std::string>()(folder.string()));
   };
-  Kit kit{.options = {.name = "PostgreSQL"}};
+  StoreKit kit{.options = {.name = "PostgreSQL"}};
   kit.open = [&server, schema_of](
                  const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
     auto store = PostgresStore::open(server.url(), {.schema = schema_of(folder)});

@@ -32,7 +32,7 @@ Record step(Sequence seq) {
 TEST_CASE("the Redis store does all that it claims", "[stores][redis][conformance]") {
   const RedisServer server({"--appendonly", "yes", "--appendfsync", "everysec"});
   NEEDS_SERVER(server)
-  const Kit kit = redis_kit(server);
+  const StoreKit kit = redis_kit(server);
   const ConformanceReport report = conformance(kit.open, kit.options);
   CHECK(report.count(ClauseOutcome::not_required) == 0);
   CHECK(report.capabilities.durability == Durability::process);

@@ -2,7 +2,7 @@
 #pragma once
 // The Redis store as the conformance kit is given it: a folder of the kit is a prefix of keys.
 
-#include "stores/kit.hpp"
+#include "stores/store_kit.hpp"
 #include "support/redis_server.hpp"
 #include "triage/stores/redis.hpp"
 
@@ -11,8 +11,8 @@
 namespace triage::test {
 
 // The server must outlive the kit.
-inline Kit redis_kit(const RedisServer& server) {
-  Kit kit{.options = {.name = "Redis"}};
+inline StoreKit redis_kit(const RedisServer& server) {
+  StoreKit kit{.options = {.name = "Redis"}};
   kit.open =
       [&server](const std::filesystem::path& folder) -> Result<std::shared_ptr<CheckpointStore>> {
     auto store = RedisStore::open(server.url(), {.prefix = folder.string() + ":"});

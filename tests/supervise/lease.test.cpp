@@ -4,9 +4,8 @@
 
 #include "supervise/supervisor.hpp"
 #include "support/catch.hpp"
-#include "triage/forwarding_store.hpp"
+#include "support/renewing_store.hpp"
 
-#include <atomic>
 #include <csignal>
 #include <memory>
 
@@ -15,24 +14,6 @@ using namespace triage::test;
 using namespace triage::supervise;
 
 namespace {
-
-// Leases are to be renewed all the time; at one of the renewals this happens.
-struct HastyStore final : ForwardingStore {
-  using ForwardingStore::ForwardingStore;
-  ~HastyStore() override { stop_queue(); }
-  StoreCapabilities capabilities() const noexcept override {
-    StoreCapabilities all = ForwardingStore::capabilities();
-    all.shared_by_processes = true;
-    all.renew_every = std::chrono::milliseconds(5);
-    return all;
-  }
-  Result<void> renew(const Lease& lease) override {
-    if (++renewals == 3) at_third(lease);
-    return ForwardingStore::renew(lease);
-  }
-  std::atomic<int> renewals{0};
-  std::function<void(const Lease&)> at_third{};
-};
 
 // As it was before Signals::take().
 class SignalsAsBefore {
@@ -53,7 +34,12 @@ class SignalsAsBefore {
   void (*pipe_)(int) = nullptr;
 };
 
-Result<Json> run_on(const std::shared_ptr<HastyStore>& store, const std::string& program) {
+std::shared_ptr<RenewingStore> often_renewed(const Workshop& shop) {
+  return std::make_shared<RenewingStore>(SqliteStore::open(shop.store()).value(),
+                                         std::chrono::milliseconds(5));
+}
+
+Result<Json> run_on(const std::shared_ptr<RenewingStore>& store, const std::string& program) {
   Supervisor supervisor(
       {.store = store, .signals = Signals::take().value(), .clock = real_clock()});
   const RunSpec spec{.command = {program}, .folder = "/", .adapter = "generic"};
@@ -66,18 +52,21 @@ Result<Json> run_on(const std::shared_ptr<HastyStore>& store, const std::string&
 TEST_CASE("a run whose program is silent keeps its lease", "[lease]") {
   const Workshop shop;
   const SignalsAsBefore signals;
-  const auto store = std::make_shared<HastyStore>(SqliteStore::open(shop.store()).value());
-  store->at_third = [&](const Lease&) { std::ofstream(shop.file("go")) << "go"; };
+  const auto store = often_renewed(shop);
+  store->before_renewal = [&](int number, const Lease&) {
+    if (number == 3) std::ofstream(shop.file("go")) << "go";
+    return std::optional<Error>();
+  };
   REQUIRE_OK(run_on(store, shop.script("a", "until [ -e $W/go ]; do sleep 0.01; done")));
 }
 
 TEST_CASE("a program whose run was taken over is ended at once", "[lease]") {
   const Workshop shop;
   const SignalsAsBefore signals;
-  const auto store = std::make_shared<HastyStore>(SqliteStore::open(shop.store()).value());
-  store->at_third = [&](const Lease& lease) {
-    REQUIRE_OK(store->release(lease));
-    REQUIRE_OK(store->acquire(lease.run));
+  const auto store = often_renewed(shop);
+  store->before_renewal = [&](int number, const Lease& lease) {
+    if (number == 3) store->hand_over(lease);
+    return std::optional<Error>();
   };
   CHECK_ERRC(Errc::fenced,
              run_on(store, shop.script("a", "trap '' TERM\nwhile :; do sleep 0.01; done")));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+// A store as the conformance kit is given it.
 
 #include "triage/testing/conformance.hpp"
 
 namespace triage::test {
 
-// What the conformance kit is given of a store.
-struct Kit {
+struct StoreKit {
   testing::StoreFactory open{};
   testing::ConformanceOptions options{};
 };
