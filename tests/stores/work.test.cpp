@@ -202,24 +202,32 @@ TEST_CASE("a run that stays as it is keeps no worker busy", "[work]") {
     explicit Counting(std::shared_ptr<CheckpointStore> inner, std::stop_source& stop)
         : ForwardingStore(std::move(inner)), enough(stop) {}
     std::stop_source& enough;
-    int acquired = 0;
-    Result<Lease> acquire(const RunId& run) override {
-      if (++acquired == 100) enough.request_stop();
-      return ForwardingStore::acquire(run);
+    std::vector<RunId> read{};
+    Result<JournalReading> read_newest(const RunId& run) override {
+      read.push_back(run);
+      if (read.size() == 100) enough.request_stop();
+      return ForwardingStore::read_newest(run);
     }
   };
   const auto inner = MemoryStore::create();
   leave_behind(*inner, 2);
   std::stop_source enough;
   const auto store = std::make_shared<Counting>(inner, enough);
+  std::vector<std::vector<RunId>> looks;
   AgentOptions options = worker_on(store);
-  options.clock = stopping(enough, 5);
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  clock->on_wait([&](TimePoint) {
+    looks.push_back(std::exchange(store->read, {}));
+    if (looks.size() == 5) enough.request_stop();
+  });
+  options.clock = clock;
   const TriageAgent agent{[](const std::string& task) { return task; },  // Their tasks are numbers.
                           FailurePolicy().otherwise(escalate()), options};
   const auto done = agent.work(1, enough.get_token());
   REQUIRE_OK(done);
   CHECK(done.value().finished == 0);
-  CHECK(store->acquired < 30);
+  const std::vector<RunId> each_once{"run-0", "run-1"};
+  CHECK(looks == std::vector<std::vector<RunId>>{each_once, each_once, each_once, {}, {}});
 }
 
 TEST_CASE("many runs that are due are listed together", "[work]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // When finished work reaches the store, and in how many pieces.
 #include "kit.hpp"
+#include "support/no_threads.hpp"
 #include "support/temp_folder.hpp"
 #include "triage/forwarding_store.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -87,18 +88,22 @@ TEST_CASE("what has finished is stored while a slow sibling is still at work",
 }
 
 TEST_CASE("nothing begins with a result that is not stored yet", "[workflow][durable]") {
+  struct Background final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    ~Background() override { stop_queue(); }
+    StoreCapabilities capabilities() const noexcept override {
+      StoreCapabilities can = ForwardingStore::capabilities();
+      can.background_appends = true;
+      return can;
+    }
+  };
   const Schedule schedule = GENERATE(Schedule::supersteps, Schedule::eager);
   const CheckpointTrigger trigger = CheckpointTrigger::terminate_signal;  // Nothing else drains.
-  const TempFolder folder;
-  const std::string file = folder.file("w.db");
-  auto store = SqliteStore::open(file);
-  REQUIRE_OK(store);
-  auto looking = SqliteStore::open(file);
-  REQUIRE_OK(looking);
-  std::atomic<int> missing{0};
+  const auto store = std::make_shared<Background>(memory());
+  int missing = 0;
   const auto look = [&](const char* before) {
-    return stateless([&missing, &looking, before](const Json&) {
-      if (!is_stored(*looking.value(), before)) ++missing;
+    return stateless([&missing, &store, before](const Json&) {
+      if (!is_stored(*store, before)) ++missing;
       return 1;
     });
   };
@@ -113,10 +118,9 @@ TEST_CASE("nothing begins with a result that is not stored yet", "[workflow][dur
       .edge("a", "c")
       .edge("b", "d")
       .edge("c", "e");
-  WorkflowRun run(built(builder), {.run_id = "w",
-                                   .store = store.value(),
-                                   .threads = 2,
-                                   .checkpoints = CheckpointPolicy{.on = trigger}});
+  WorkflowRun run(built(builder),
+                  {.run_id = "w", .store = store, .checkpoints = CheckpointPolicy{.on = trigger}});
+  const NoMoreThreads none;  // Only what is waited for gets stored.
   REQUIRE_OK(run.run(1));
   CHECK(missing == 0);
 }
