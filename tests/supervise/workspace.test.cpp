@@ -253,6 +253,48 @@ TEST_CASE("sockets, pipes and files that are too large are left out", "[workspac
   CHECK(fs::is_socket(room.at("socket")));
 }
 
+TEST_CASE("a file that became too large is not lost when an older one comes back", "[workspace]") {
+  const Room room;
+  WorkspaceOptions options = room.options();
+  options.largest_file = 10;
+  Workspace files = Workspace::open(options).value();
+  const FilesId then = files.keep().value();
+  room.write("a.txt", "longer than ten bytes\n");
+  CHECK(files.keep().value() == then);
+  CHECK(files.restore(then).value().conflicts.size() == 1);
+  CHECK(room.read("a.txt") == "one\n");
+  CHECK(room.read("a.txt.triage-conflict") == "longer than ten bytes\n");
+  CHECK(files.restore(then).value().conflicts.empty());
+}
+
+TEST_CASE("a file that cannot be read is left out, and not lost when an older one comes back",
+          "[workspace]") {
+  const Room room;
+  room.write("b.txt", "two\n");
+  const std::string path = room.tree().parent_path();
+  REQUIRE(std::system(("chown -R 65534 '" + path + "' 2>/dev/null; true").c_str()) == 0);
+  // Nothing is unreadable for root.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
+    const WorkspaceOptions options = room.options();
+    auto files = Workspace::open(options);
+    const auto then = files ? files.value().keep() : files.error();
+    if (!then) ::_exit(2);
+    room.write("a.txt", "changed\n");
+    fs::permissions(room.at("a.txt"), fs::perms::none);
+    const auto now = files.value().keep();
+    if (!now || files.value().unreadable() != std::set<std::string>{"a.txt"}) ::_exit(3);
+    const auto restored = files.value().restore(then.value());
+    if (!restored || restored.value().conflicts.size() != 1) ::_exit(4);
+    ::_exit(room.read("a.txt") == "one\n" ? 0 : 5);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(room.read("a.txt.triage-conflict") == "changed\n");
+}
+
 TEST_CASE("home folders and the root are no workspaces", "[workspace]") {
   const Room room;
   CHECK(check_workspace(room.tree()).has_value());
