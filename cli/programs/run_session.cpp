@@ -180,6 +180,27 @@ Result<supervise::RunAgent> RunSession::agent_of(const RunId& run) const {
   return supervise::make_run_agent(*supervisor_, spec, start.version);
 }
 
+Result<std::optional<Lease>> RunSession::claim_orphan(
+    const std::function<bool(const RunId&)>& wanted) const {
+  TRIAGE_TRY(runs, store().runs(
+                       {.agent = supervise::agent_name, .status = RunStatus::running, .limit = 0}));
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {  // Others may be faster.
+    if (run->owned || run->damaged || !wanted(run->id)) continue;
+    auto lease = store().acquire(run->id);
+    if (!lease) {
+      const Errc code = lease.error().code;
+      if (code == Errc::busy || code == Errc::not_found || code == Errc::corrupt) continue;
+      return lease.error();
+    }
+    const auto now = store().run(run->id);
+    if (now && now.value().status == RunStatus::running) {
+      return outcome::success(std::optional<Lease>(std::move(lease).value()));
+    }
+    static_cast<void>(store().release(lease.value()));
+  }
+  return outcome::success(std::optional<Lease>());
+}
+
 supervise::RunAgent RunSession::watcher() const {
   return supervise::make_watching_agent(*supervisor_);
 }
