@@ -252,10 +252,17 @@ void Supervisor::keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error
 Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
                          const Protocol& protocol, const AdaptedAttempt& adapted) {
   *state_ = attempt.state().json();
-  Failure failure = adapted.failure(end, base_name(spec.command.front()));
+  const std::string name = base_name(spec.command.front());
+  Failure failure = adapted.failure(end, name);
   // The program's own report is better than its streams, but facts win.
   if (protocol.failure() && !failure.type && !adapted.unfinished()) failure = *protocol.failure();
   const bool began = end.printed || protocol.spoke();
+  if (auto limited = limit_too_low(end, spec.limits, name); limited && !began) {
+    failure = *std::move(limited);
+  } else if (!began && end.cause == ChildEnd::Cause::itself && WIFSIGNALED(end.status) &&
+             spec.limits.memory_bytes > 0) {
+    failure.text += " before it had done anything; its limit is " + memory_limit_text(spec.limits);
+  }
   if (!began && !failure.type && failure.exception_type.empty()) {
     failure.exception_type = start_up_mark;
   }

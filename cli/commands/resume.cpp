@@ -5,10 +5,10 @@
 #include "command.hpp"
 #include "programs/run_session.hpp"
 #include "render/output.hpp"
-#include "triage/orphans.hpp"
 
 #include <chrono>
 #include <memory>
+#include <set>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -37,12 +37,19 @@ ExitStatus resume_one(const RunSession& session, const ResumeArguments& given) {
   return session.conclude(run, agent.value().resume_run(run, options));
 }
 
+// The runs that come next are left as they are.
+bool is_stopped(const RunSession& session) {
+  session.handle_signals();
+  return session.run_options().stop_token.stop_requested();
+}
+
 ExitStatus resume_due(const RunSession& session) {
   constexpr auto soon = std::chrono::seconds(1);
   const auto due = session.watcher().due(soon);
   if (!due) return report(due.error());
   ExitStatus status = ExitStatus::done;
   for (const DueRun& run : due.value()) {
+    if (is_stopped(session)) break;
     const auto agent = session.agent_of(run.run);
     if (!agent) {
       status = worse(status, report(agent.error()));
@@ -56,20 +63,24 @@ ExitStatus resume_due(const RunSession& session) {
 
 // Runs that never ended and have no owner.
 ExitStatus resume_dead(const RunSession& session) {
-  constexpr std::size_t all = 1'000'000;
-  const auto claimed = claim_orphans(session.store(), supervise::agent_name, all);
-  if (!claimed) return report(claimed.error());
   ExitStatus status = ExitStatus::done;
-  for (const Lease& lease : claimed.value()) {
-    const auto agent = session.agent_of(lease.run);
-    if (!agent || session.run_options().stop_token.stop_requested()) {
-      static_cast<void>(session.store().release(lease));
-      if (!agent) status = worse(status, report(agent.error()));
+  std::set<RunId> tried;
+  const auto untried = [&tried](const RunId& run) { return !tried.contains(run); };
+  while (!is_stopped(session)) {
+    const auto lease = session.claim_orphan(untried);
+    if (!lease) return worse(status, report(lease.error()));
+    if (!lease.value()) break;
+    const RunId run = lease.value()->run;
+    tried.insert(run);
+    const auto agent = session.agent_of(run);
+    if (!agent) {
+      static_cast<void>(session.store().release(*lease.value()));
+      status = worse(status, report(agent.error()));
       continue;
     }
     const auto result =
-        agent.value().resume_claimed(lease, {.run = session.run_options(lease.run)});
-    status = worse(status, session.conclude(lease.run, result));
+        agent.value().resume_claimed(*lease.value(), {.run = session.run_options(run)});
+    status = worse(status, session.conclude(run, result));
   }
   return status;
 }

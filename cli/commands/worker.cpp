@@ -82,28 +82,18 @@ class Worker {
     return false;
   }
 
-  // Takes the oldest run without an owner.
   Result<bool> take_up_orphan() {
-    CheckpointStore& store = session_.store();
-    TRIAGE_TRY(
-        runs,
-        store.runs({.agent = supervise::agent_name, .status = RunStatus::running, .limit = 0}));
-    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-      if (run->owned || run->damaged || !is_for_me(run->id)) continue;
-      auto lease = store.acquire(run->id);
-      if (!lease) continue;  // Another process was faster.
-      const auto now = store.run(run->id);
-      const auto agent = session_.agent_of(run->id);
-      if (!now || now.value().status != RunStatus::running || !agent) {
-        static_cast<void>(store.release(lease.value()));
-        if (!agent) leave_alone(run->id, agent.error());
-        continue;
-      }
-      conclude(run->id,
-               agent.value().resume_claimed(lease.value(), {.run = session_.run_options(run->id)}));
-      return true;
+    TRIAGE_TRY(lease, session_.claim_orphan([this](const RunId& run) { return is_for_me(run); }));
+    if (!lease) return false;
+    const RunId run = lease->run;
+    const auto agent = session_.agent_of(run);
+    if (agent) {
+      conclude(run, agent.value().resume_claimed(*lease, {.run = session_.run_options(run)}));
+    } else {
+      static_cast<void>(session_.store().release(*lease));
+      leave_alone(run, agent.error());
     }
-    return false;
+    return true;
   }
 
   [[nodiscard]] bool is_for_me(const RunId& run) {

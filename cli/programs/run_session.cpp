@@ -19,6 +19,9 @@
 #include <filesystem>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/resource.h>
+
 namespace triage::inline v0_1::cli {
 
 namespace {
@@ -58,6 +61,25 @@ std::function<void(supervise::RunSpec&)> as_here(const std::vector<std::string>&
     spec.command.front() = command.front();
     spec.folder = here;
   };
+}
+
+// What a run with a workspace and a program at a terminal opens at the same time, with some to
+// spare for connections.
+constexpr int needed_files = 40;
+
+// Without them, attempts would fail for no fault of the program.
+Result<void> check_open_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return outcome::success();
+  int left = 0;
+  for (rlim_t number = 0; number < files.rlim_cur && left < needed_files; ++number) {
+    if (::fcntl(static_cast<int>(number), F_GETFD) < 0) ++left;
+  }
+  if (left == needed_files) return outcome::success();
+  return Error{Errc::io, "supervising a program takes " + std::to_string(needed_files) +
+                             " open files, and the limit of " + std::to_string(files.rlim_cur) +
+                             " (ulimit -n) leaves " + std::to_string(left) +
+                             ": nothing was run; raise the limit"};
 }
 
 std::shared_ptr<Observer> told(Telling how, std::shared_ptr<const Redactor> redactor) {
@@ -114,6 +136,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
   if (!given.max_wait.empty()) {
     TRIAGE_TRYV(parse_duration(given.max_wait));
   }
+  TRIAGE_TRYV(check_open_files());
   TRIAGE_TRY(signals, supervise::Signals::take());
   std::string url = given.store;
   if (url.empty()) {
@@ -178,6 +201,27 @@ Result<supervise::RunAgent> RunSession::agent_of(const RunId& run) const {
   TRIAGE_TRY(start, stored_start(store(), run));
   TRIAGE_TRY(spec, supervise::spec_from_json(start.task));
   return supervise::make_run_agent(*supervisor_, spec, start.version);
+}
+
+Result<std::optional<Lease>> RunSession::claim_orphan(
+    const std::function<bool(const RunId&)>& wanted) const {
+  TRIAGE_TRY(runs, store().runs(
+                       {.agent = supervise::agent_name, .status = RunStatus::running, .limit = 0}));
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {  // Others may be faster.
+    if (run->owned || run->damaged || !wanted(run->id)) continue;
+    auto lease = store().acquire(run->id);
+    if (!lease) {
+      const Errc code = lease.error().code;
+      if (code == Errc::busy || code == Errc::not_found || code == Errc::corrupt) continue;
+      return lease.error();
+    }
+    const auto now = store().run(run->id);
+    if (now && now.value().status == RunStatus::running) {
+      return outcome::success(std::optional<Lease>(std::move(lease).value()));
+    }
+    static_cast<void>(store().release(lease.value()));
+  }
+  return outcome::success(std::optional<Lease>());
 }
 
 supervise::RunAgent RunSession::watcher() const {

@@ -8,7 +8,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,10 @@ class RunSession {
   // Inspects runs without continuing any.
   [[nodiscard]] supervise::RunAgent watcher() const;
   [[nodiscard]] CheckpointStore& store() const noexcept { return *supervisor_->options().store; }
+  // Takes the oldest run that never ended, has no living owner and is wanted; empty: there is none.
+  // One at a time: other processes may take the rest meanwhile. Errors: the store's.
+  [[nodiscard]] Result<std::optional<Lease>> claim_orphan(
+      const std::function<bool(const RunId&)>& wanted) const;
   // The last run served.
   [[nodiscard]] const RunId& newest_run() const noexcept { return supervisor_->newest_run(); }
   // From now on the first SIGTERM or SIGINT does not end the run but triggers no_more().

@@ -2,8 +2,10 @@
 #include "supervise/attempt/verdict.hpp"
 
 #include "supervise/process/tail.hpp"
+#include "supervise/spec/rules.hpp"
 #include "triage/exit_status.hpp"
 
+#include <cerrno>
 #include <cstring>
 
 #include <sys/wait.h>
@@ -64,6 +66,34 @@ Failure failure_of(const ChildEnd& end, const std::string& name) {
     failure.reason = end.out_of_memory ? "out_of_memory" : "killed_by_signal";
   }
   return failure;
+}
+
+std::string memory_limit_text(const ChildLimits& limits) {
+  return "--memory " + std::to_string(limits.memory_bytes >> 20U) + " (MB of address space)";
+}
+
+// Sources: glibc's elf/dl-load.c and elf/rtld.c, whose loader has no texts for errors yet.
+std::optional<Failure> limit_too_low(const ChildEnd& end, const ChildLimits& limits,
+                                     const std::string& name) {
+  constexpr int loader_status = 127;
+  const bool unloaded =
+      WIFEXITED(end.status) && WEXITSTATUS(end.status) == loader_status &&
+      end.error.find("error while loading shared libraries: ") != std::string::npos;
+  if (!unloaded || end.printed) return std::nullopt;
+  const bool opens = end.error.find("cannot open shared object file") == std::string::npos;
+  const bool too_many_files =
+      !opens && end.error.find("Error " + std::to_string(EMFILE)) != std::string::npos;
+  std::string limit;
+  if (opens && limits.memory_bytes > 0) {
+    limit = memory_limit_text(limits);
+  } else if (too_many_files && limits.open_files > 0) {
+    limit = "--files " + std::to_string(limits.open_files);
+  } else {
+    return std::nullopt;
+  }
+  return Failure{.text = name + " cannot start within " + limit + ": " + without_end(end.error),
+                 .type = opens ? FailureType::crashed : FailureType::unknown,
+                 .reason = limit_too_low_reason};
 }
 
 }  // namespace triage::inline v0_1::supervise

@@ -5,6 +5,7 @@
 #include "supervise/attempt/attempt_io.hpp"
 #include "triage/failure.hpp"
 
+#include <optional>
 #include <string>
 
 namespace triage::inline v0_1::supervise {
@@ -20,5 +21,13 @@ namespace triage::inline v0_1::supervise {
 // Facts that need no classifier become the type (a death by signal, lack of memory, a timeout);
 // otherwise the text is the newest JSON error and the streams' tails. name: the program's.
 [[nodiscard]] Failure failure_of(const ChildEnd& end, const std::string& name);
+
+// "--memory 64 (MB of address space)".
+[[nodiscard]] std::string memory_limit_text(const ChildLimits& limits);
+
+// The failure of a program whose libraries cannot be loaded within one of the limits, which it
+// names; empty: of another one. No further attempt would come further.
+[[nodiscard]] std::optional<Failure> limit_too_low(const ChildEnd& end, const ChildLimits& limits,
+                                                   const std::string& name);
 
 }  // namespace triage::inline v0_1::supervise

@@ -63,6 +63,9 @@ RecoveryAction decide(const FailureContext& context, ReadPolicy read, const Json
   if (context.classification.reason == not_executed_reason) {
     return RecoveryAction::escalate("the program cannot be executed");
   }
+  if (context.classification.reason == limit_too_low_reason) {
+    return RecoveryAction::escalate("the program cannot start within its limits");
+  }
   if (context.classification.reason == start_up_reason) {
     return keep_state(after_start_up(context, spec.value().start_ups), state);
   }

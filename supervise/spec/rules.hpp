@@ -21,6 +21,8 @@ using ReadPolicy = Result<PolicyDocument> (*)(std::string_view text,
 inline constexpr const char* start_up_reason = "start_up";
 // Of a failure for which no further attempt is made: the program cannot be executed.
 inline constexpr const char* not_executed_reason = "not_executed";
+// Likewise: the run's own limits keep the program from starting.
+inline constexpr const char* limit_too_low_reason = "limit_too_low";
 // Marks such a failure for the classifier, as evidence of this source.
 inline constexpr const char* start_up_mark = "start-up failure: ";
 

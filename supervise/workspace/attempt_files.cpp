@@ -115,6 +115,14 @@ Result<std::string> AttemptFiles::pending_rollback() const {
   return outcome::success(std::string());
 }
 
+void AttemptFiles::tell_left_out(const std::set<std::string>& files, const std::string& why,
+                                 std::size_t& told) {
+  if (files.size() <= told) return;
+  told = files.size();
+  trouble("left out of the workspace, " + why + ": " + printable(*files.rbegin()) +
+          (told > 1 ? " and others" : ""));
+}
+
 std::optional<FilesId> AttemptFiles::keep() {
   if (!files_) return std::nullopt;
   const auto kept = files_->keep();
@@ -122,12 +130,11 @@ std::optional<FilesId> AttemptFiles::keep() {
     trouble("the files of the workspace were not kept: " + kept.error().detail);
     return std::nullopt;
   }
-  if (files_->too_large().size() > told_too_large_) {
-    told_too_large_ = files_->too_large().size();
-    trouble("left out of the workspace, being larger than " +
-            std::to_string(options_.workspace.largest_file >> 20U) + " MB: " +
-            printable(*files_->too_large().rbegin()) + (told_too_large_ > 1 ? " and others" : ""));
-  }
+  tell_left_out(
+      files_->too_large(),
+      "being larger than " + std::to_string(options_.workspace.largest_file >> 20U) + " MB",
+      told_too_large_);
+  tell_left_out(files_->unreadable(), "since they cannot be read", told_unreadable_);
   return kept.value();
 }
 

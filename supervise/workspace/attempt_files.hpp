@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace triage::inline v0_1::supervise {
@@ -42,6 +43,7 @@ class AttemptFiles {
   [[nodiscard]] Result<std::string> pending_rollback() const;
   [[nodiscard]] Result<std::string> label_of(const std::string& checkpoint) const;
   void tell_conflicts(const Restored& restored) const;
+  void tell_left_out(const std::set<std::string>& files, const std::string& why, std::size_t& told);
   void trouble(const std::string& text) const {
     if (options_.on_trouble) options_.on_trouble(text);
   }
@@ -50,6 +52,7 @@ class AttemptFiles {
   Options options_;
   std::optional<Workspace> files_{};
   std::size_t told_too_large_ = 0;
+  std::size_t told_unreadable_ = 0;
 };
 
 }  // namespace triage::inline v0_1::supervise

@@ -98,13 +98,22 @@ bool is_behind_link(const std::string& folder, const std::string& path) {
   return false;
 }
 
+bool is_readable(const std::string& path) {
+  return ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0;
+}
+
+// A file that cannot be read is moved instead: it is about to be replaced.
 Result<std::string> copy_beside(const std::string& path) {
   std::error_code problem;
   std::string beside = path + ".triage-conflict";
   for (int n = 2; fs::exists(fs::symlink_status(beside, problem)); ++n) {
     beside = path + ".triage-conflict-" + std::to_string(n);
   }
-  fs::copy(path, beside, fs::copy_options::copy_symlinks, problem);
+  if (fs::is_symlink(fs::symlink_status(path, problem)) || is_readable(path)) {
+    fs::copy(path, beside, fs::copy_options::copy_symlinks, problem);
+  } else {
+    fs::rename(path, beside, problem);
+  }
   if (!problem) return outcome::success(std::move(beside));
   return Error{Errc::io, beside + " cannot be written: " + problem.message()};
 }
@@ -206,6 +215,7 @@ Result<Workspace::Changes> Workspace::changes() {
   if (fs::is_regular_file(own, ignored)) arguments.push_back("--exclude-from=" + own);
   TRIAGE_TRY(paths, paths_of(arguments));
   Changes found_paths;
+  not_kept_.clear();
   for (const std::string& line : paths) {  // "TAG PATH"
     if (line.size() < 3) continue;
     const std::string path = line.substr(2);
@@ -223,6 +233,12 @@ Result<Workspace::Changes> Workspace::changes() {
     if (there && !S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode)) continue;
     if (there && static_cast<std::uint64_t>(found.st_size) > options_.largest_file) {
       too_large_.insert(path);
+      not_kept_.insert(path);
+      continue;
+    }
+    if (there && S_ISREG(found.st_mode) && !is_readable(options_.folder + "/" + path)) {
+      unreadable_.insert(path);
+      not_kept_.insert(path);
       continue;
     }
     found_paths.paths += path + '\0';
@@ -299,8 +315,12 @@ Result<void> Workspace::put_aside(const FilesId& before, const FilesId& now, con
     TRIAGE_TRY(beside, copy_beside(whole));
     restored.conflicts.push_back(beside);
   }
-  // A file too large to be kept must not be lost.
-  for (const std::string& path : too_large_) {
+  return outcome::success();
+}
+
+// A file that could not be kept must not be lost.
+Result<void> Workspace::put_aside_not_kept(const FilesId& target, Restored& restored) const {
+  for (const std::string& path : not_kept_) {
     if (!git("cat-file", "-e", target + ":" + path)) continue;
     TRIAGE_TRY(beside, copy_beside(options_.folder + "/" + path));
     restored.conflicts.push_back(beside);
@@ -320,6 +340,7 @@ Result<Restored> Workspace::restore(const FilesId& files) {
   if (!before.empty() && now != before) {
     TRIAGE_TRYV(put_aside(before, now, files, restored));
   }
+  TRIAGE_TRYV(put_aside_not_kept(files, restored));
   TRIAGE_TRYV(write_whole(journal(), files + "\n"));
   TRIAGE_TRYV(bring_back(files));
   return outcome::success(std::move(restored));

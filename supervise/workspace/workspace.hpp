@@ -60,8 +60,9 @@ class Workspace {
   [[nodiscard]] std::optional<FilesId> named(const std::string& name,
                                              const std::string& run = {}) const;
 
-  // Files that keep() left out because they are too large.
+  // Files that keep() left out because they are too large, or because they cannot be read.
   [[nodiscard]] const std::set<std::string>& too_large() const noexcept { return too_large_; }
+  [[nodiscard]] const std::set<std::string>& unreadable() const noexcept { return unreadable_; }
 
  private:
   Workspace() = default;
@@ -86,6 +87,7 @@ class Workspace {
   Result<Changes> changes();
   Result<void> put_aside(const FilesId& before, const FilesId& now, const FilesId& target,
                          Restored& restored) const;
+  Result<void> put_aside_not_kept(const FilesId& target, Restored& restored) const;
   Result<void> bring_back(const FilesId& files);
   [[nodiscard]] std::string journal() const { return git_.index + ".restoring"; }
   [[nodiscard]] bool left_out(const std::string& path) const;
@@ -95,6 +97,8 @@ class Workspace {
   FilesId newest_{};
   std::string newest_tree_{};
   std::set<std::string> too_large_{};
+  std::set<std::string> unreadable_{};
+  std::set<std::string> not_kept_{};  // Of the newest keep(): either.
   Restored completed_{};
 };
 

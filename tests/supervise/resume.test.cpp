@@ -123,3 +123,57 @@ TEST_CASE("resume says what it cannot go on with", "[resume]") {
   CHECK(shop.triage({"resume", "r", "--due"}).status == 2);
   CHECK(shop.triage({"resume", "--due"}).status == 0);
 }
+
+TEST_CASE("runs that are continued together are taken one at a time", "[resume]") {
+  const Workshop shop;
+  REQUIRE(::mkfifo(shop.file("go").c_str(), 0600) == 0);
+  // The second attempt of whichever comes first waits for "go".
+  const std::string rest = R"(
+[ -e $W/free ] && echo $TRIAGE_RUN_ID >> $W/ran && exit 0
+echo $TRIAGE_RUN_ID > $W/told
+read word < $W/go
+echo $TRIAGE_RUN_ID >> $W/ran
+)";
+  std::string option = "--all";
+  SECTION("those whose supervisor is gone") {
+    const std::string script = shop.script(
+        "a", "[ $TRIAGE_ATTEMPT = 1 ] && echo begun > $W/told && exec sleep 1000\n" + rest);
+    for (const char* run : {"r1", "r2"}) {
+      Beside begun(shop.run_line({"--run", run}, {script}));
+      REQUIRE(shop.next_word() == "begun");
+      begun.end_with(SIGKILL);
+    }
+  }
+  SECTION("those that are due") {
+    option = "--due";
+    const std::string script = shop.script(
+        "a",
+        "[ $TRIAGE_ATTEMPT = 1 ] && echo 'HTTP 429, retry after 1 seconds' >&2 && exit 1\n" + rest);
+    for (const char* run : {"r1", "r2"}) {
+      REQUIRE(shop.run({"--run", run, "--max-wait", "1ms"}, {script}).status == 75);
+    }
+  }
+  Beside all({TRIAGE_COMMAND, "resume", option, "--store", shop.store()});
+  const std::string first = shop.next_word();
+  const std::string other = first == "r1" ? "r2" : "r1";
+  std::ofstream(shop.file("free")) << "yes";
+  CHECK(shop.triage({"resume", other}).status == 0);
+  std::ofstream(shop.file("go")) << "go\n";
+  CHECK(all.wait() == 0);
+  CHECK(words_of(shop.file("ran")) == std::vector{other, first});
+}
+
+TEST_CASE("a stop ends the run in progress, and the due runs behind it still wait", "[resume]") {
+  const Workshop shop;
+  const std::string script = shop.script(
+      "a",
+      "[ $TRIAGE_ATTEMPT = 1 ] && echo 'HTTP 429, retry after 1 seconds' >&2 && exit 1\n"
+      "echo $TRIAGE_RUN_ID > $W/told\nexec sleep 1000");
+  for (const char* run : {"r1", "r2"}) {
+    REQUIRE(shop.run({"--run", run, "--max-wait", "1ms"}, {script}).status == 75);
+  }
+  Beside all({TRIAGE_COMMAND, "resume", "--due", "--store", shop.store()});
+  static_cast<void>(shop.next_word());
+  CHECK(all.end_with(SIGTERM) == 128 + SIGTERM);
+  CHECK(Json::parse(shop.triage({"suspended", "--json"}).out)["suspended"].size() == 1);
+}

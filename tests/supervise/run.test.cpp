@@ -299,6 +299,51 @@ TEST_CASE("limits bind the child", "[run]") {
   CHECK(run_program({"/bin/sh", "-c", line}).out == "50\n");
 }
 
+TEST_CASE("a limit that keeps the program from starting is named, once", "[run]") {
+  const Workshop shop;
+  for (const auto& [option, number] : {std::pair{"--memory", "1"}, std::pair{"--files", "3"}}) {
+    const Printed printed = shop.run({option, number}, {"/bin/true"});
+    INFO(printed.error);
+    CHECK(printed.status == 127);
+    CHECK_THAT(printed.error, ContainsSubstring("(limit_too_low)") &&
+                                  ContainsSubstring(std::string("true cannot start within ") +
+                                                    option + " " + number) &&
+                                  ContainsSubstring("error while loading shared libraries") &&
+                                  !ContainsSubstring("attempt 2"));
+  }
+  const Printed killed =
+      shop.run({"--memory", "60", "--max-attempts", "1"}, {"sh", "-c", "kill -SEGV $$"});
+  CHECK_THAT(killed.error, ContainsSubstring("its limit is --memory 60 (MB of address space)"));
+  // A library that is missing is no matter of limits.
+  const Printed missing = shop.run({"--memory", "1000", "--max-attempts", "1"},
+                                   {"sh", "-c",
+                                    "echo 'x: error while loading shared libraries: y.so: cannot "
+                                    "open shared object file: No such file or directory' >&2\n"
+                                    "exit 127"});
+  CHECK_THAT(missing.error, !ContainsSubstring("limit_too_low"));
+}
+
+TEST_CASE("without enough files to open nothing is run, and one line says so", "[run]") {
+  const Workshop shop;
+  const auto with_limit = [&](int files) {
+    std::string line = "ulimit -n " + std::to_string(files) + "; exec";
+    for (const std::string& word : shop.run_line({}, {"touch", shop.file("ran")})) {
+      line += " '" + word + "'";
+    }
+    return run_program({"/usr/bin/env", "bash", "-c", line});
+  };
+  for (const int files : {5, 20, 40}) {
+    const Printed printed = with_limit(files);
+    INFO(printed.error);
+    CHECK(printed.status == 9);
+    CHECK_THAT(printed.error,
+               ContainsSubstring("the limit of " + std::to_string(files) + " (ulimit -n)"));
+    CHECK(std::count(printed.error.begin(), printed.error.end(), '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(shop.file("ran")));
+  }
+  CHECK(with_limit(60).status == 0);
+}
+
 TEST_CASE("recoveries are told as JSON Lines, or not at all", "[run]") {
   const Workshop shop;
   const std::vector<std::string> fails{"sh", "-c", "echo x; exit 4"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The files of a workspace: kept with the checkpoints of a run, and restored exactly.
 #include "supervise/workspace/workspace.hpp"
+#include "supervise/room.hpp"
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -11,50 +12,11 @@
 #include <map>
 #include <set>
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
 using namespace triage;
 using namespace triage::supervise;
 using namespace triage::test;
 
-namespace {
-
 namespace fs = std::filesystem;
-
-class Room {
- public:
-  Room() {
-    fs::create_directories(tree());
-    write("a.txt", "one\n");
-  }
-  [[nodiscard]] fs::path tree() const { return folder_.path() / "tree"; }
-  [[nodiscard]] fs::path at(const std::string& name) const { return tree() / name; }
-  void write(const std::string& name, const std::string& text) const {
-    fs::create_directories(at(name).parent_path());
-    std::ofstream(at(name), std::ios::binary | std::ios::trunc) << text;
-  }
-  [[nodiscard]] std::string read(const std::string& name) const { return read_text(at(name)); }
-  [[nodiscard]] mode_t mode(const std::string& name) const {
-    struct stat found {};
-    REQUIRE(::lstat(at(name).c_str(), &found) == 0);
-    return found.st_mode & 07777U;
-  }
-  [[nodiscard]] WorkspaceOptions options() const {
-    return {.folder = fs::canonical(tree()), .shadows = folder_.file("shadows"), .run = "r"};
-  }
-  [[nodiscard]] Workspace open() const { return Workspace::open(options()).value(); }
-  [[nodiscard]] int git(const std::string& command) const {
-    const std::string line = "cd '" + tree().string() + "' && git -c user.name=a -c user.email=b " +
-                             command + " >/dev/null 2>&1";
-    return std::system(line.c_str());
-  }
-
- private:
-  TempFolder folder_{};
-};
-
-}  // namespace
 
 TEST_CASE("files come back with their bytes, permissions, links and absences", "[workspace]") {
   const Room room;
@@ -226,31 +188,6 @@ TEST_CASE("a restoration that was cut off is finished by the next start", "[work
   CHECK_FALSE(fs::exists(room.at("extra")));
   CHECK_FALSE(fs::exists(index + ".restoring"));
   CHECK(files.keep().value() == then);
-}
-
-TEST_CASE("sockets, pipes and files that are too large are left out", "[workspace]") {
-  const Room room;
-  const int file = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const fs::path before = fs::current_path();
-  fs::current_path(room.tree());  // Socket paths must be short.
-  std::string("socket").copy(address.sun_path, sizeof address.sun_path - 1);
-  const int bound = ::bind(file, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  fs::current_path(before);
-  REQUIRE(bound == 0);
-  ::close(file);
-  REQUIRE(::mkfifo(room.at("pipe").c_str(), 0600) == 0);
-  room.write("huge", "");
-  fs::resize_file(room.at("huge"), 5ULL << 30U);  // Sparse: it has no blocks.
-  Workspace files = room.open();
-  const FilesId then = files.keep().value();
-  CHECK(files.too_large() == std::set<std::string>{"huge"});
-  room.write("a.txt", "two");
-  REQUIRE(files.keep());
-  REQUIRE(files.restore(then));
-  CHECK(fs::file_size(room.at("huge")) == 5ULL << 30U);
-  CHECK(fs::is_socket(room.at("socket")));
 }
 
 TEST_CASE("home folders and the root are no workspaces", "[workspace]") {
