@@ -165,6 +165,11 @@ std::string RedisJournals::facts_key(const RunId& run) const {
 std::string RedisJournals::log_key(const RunId& run) const {
   return options_.prefix + "{" + run + "}:log";
 }
+std::string RedisJournals::list_key() const { return options_.prefix + "runs"; }
+// In a cluster it lies where the list lies, so that one script may see both.
+std::string RedisJournals::starting_key(const RunId& run) const {
+  return options_.prefix + "{" + list_key() + "}:starting:" + run;
+}
 std::string RedisJournals::space_key(std::string_view space) const {
   return options_.prefix + "keys:" + std::string(space);
 }
@@ -231,14 +236,15 @@ Result<RunInfo> RedisJournals::run(const RunId& id) {
   return outcome::success(std::move(facts.info));
 }
 
-// Without this, the list of runs would keep the names of all that have ever expired.
-void RedisJournals::forget_expired(const std::vector<RunId>& gone) {
-  if (options_.read_only || options_.ttl.count() == 0) return;
-  for (const RunId& run : gone) static_cast<void>(unlist(run));
+// Without this, the list of runs would keep the names of all that have ever expired, and of some
+// that were erased while another start of the same name failed.
+void RedisJournals::forget_gone(const std::vector<RunId>& gone) {
+  if (options_.read_only) return;
+  for (const RunId& run : gone) static_cast<void>(unlist(run, ""));
 }
 
 Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
-  TRIAGE_TRY(reply, ask({"SMEMBERS", options_.prefix + "runs"}));
+  TRIAGE_TRY(reply, ask({"SMEMBERS", list_key()}));
   std::vector<RunInfo> found;
   std::vector<RunId> gone;
   for (std::size_t first = 0; first < reply->elements; first += runs_a_page) {
@@ -261,7 +267,7 @@ Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
       if (matches(facts.value().info, query)) found.push_back(std::move(facts.value().info));
     }
   }
-  forget_expired(gone);
+  forget_gone(gone);
   std::sort(found.begin(), found.end(), [](const RunInfo& a, const RunInfo& b) {
     return a.started != b.started ? a.started > b.started : a.id > b.id;
   });

@@ -109,10 +109,8 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
                    milliseconds(updated),
                    std::to_string(last)};
   TRIAGE_TRYV(add_records(lease, records, words));
-  // Listed before it exists, so that no run is unlisted; and again afterwards, because a run of the
-  // same name may be erased in between.
-  const RedisWords listing{"SADD", options_.prefix + "runs", run.id};
-  TRIAGE_TRYV(ask(listing));
+  // Listed before it exists, so that no run is unlisted.
+  TRIAGE_TRYV(list_before_start(run.id, birth));
   {
     const std::scoped_lock here(mutex_);
     held_[birth] = {"1", last};
@@ -123,7 +121,8 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
     forget(lease);
     return started_before(run.id, records);
   }
-  TRIAGE_TRYV(ask(listing));
+  // Once more, because this process may have been stopped for so long that the name was taken off.
+  TRIAGE_TRYV(ask({"SADD", list_key(), run.id}));
   return outcome::success(lease);
 }
 
@@ -258,16 +257,29 @@ Result<void> RedisJournals::erase(const RunId& run) {
     return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
   }
   if (answer.word != "ok") return busy;
-  TRIAGE_TRYV(unlist(run));
+  TRIAGE_TRYV(unlist(run, facts.birth));
   return erase_keys(reading);
 }
 
-Result<void> RedisJournals::unlist(const RunId& run) {
-  TRIAGE_TRYV(ask({"SREM", options_.prefix + "runs", run}));
-  // Whoever started a run of this name meanwhile may have listed it before that.
+// While the mark of a start lives, nobody takes the run's name off the list.
+Result<void> RedisJournals::list_before_start(const RunId& run, const std::string& birth) {
+  constexpr std::chrono::milliseconds more = std::chrono::minutes(1);
+  const std::string lives = std::to_string((2 * options_.timeout + more).count());
+  TRIAGE_TRY(answers,
+             ask_all({{"SET", starting_key(run), birth, "PX", lives}, {"SADD", list_key(), run}}));
+  for (const auto& answer : answers) {
+    if (!answer) return answer.error();
+  }
+  return outcome::success();
+}
+
+// birth: of the run that was erased; empty if it has expired.
+Result<void> RedisJournals::unlist(const RunId& run, const std::string& birth) {
+  TRIAGE_TRYV(run_script(redis_scripts::unlist, {list_key(), starting_key(run)}, {run, birth}));
+  // A run of this name may have been started so long ago that its mark is gone.
   TRIAGE_TRY(there, ask({"EXISTS", facts_key(run)}));
   if (there->integer != 0) {
-    TRIAGE_TRYV(ask({"SADD", options_.prefix + "runs", run}));
+    TRIAGE_TRYV(ask({"SADD", list_key(), run}));
   }
   return outcome::success();
 }

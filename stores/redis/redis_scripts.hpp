@@ -181,6 +181,16 @@ redis.call('DEL', KEYS[1], KEYS[2])
 return {'ok'}
 )";
 
+// Takes a name off the list unless another run of this name is being started. KEYS: the list, the
+// mark of the newest start. The name; the birth of the run that it had, or nothing.
+inline constexpr const char* unlist = R"(
+local starting = redis.call('GET', KEYS[2])
+if starting and starting ~= ARGV[2] then return {'starting'} end
+redis.call('DEL', KEYS[2])
+redis.call('SREM', KEYS[1], ARGV[1])
+return {'ok'}
+)";
+
 // Key, expected version, a random word of 16 characters, bytes.
 inline constexpr const char* put = R"(
 local stored = redis.call('HGET', KEYS[1], ARGV[1])

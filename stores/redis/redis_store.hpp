@@ -70,6 +70,8 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
   [[nodiscard]] Result<void> writable() const;
   [[nodiscard]] std::string facts_key(const RunId& run) const;
   [[nodiscard]] std::string log_key(const RunId& run) const;
+  [[nodiscard]] std::string list_key() const;
+  [[nodiscard]] std::string starting_key(const RunId& run) const;
   [[nodiscard]] std::string space_key(std::string_view space) const;
   [[nodiscard]] Result<RedisReply> ask(const RedisWords& words);
   [[nodiscard]] Result<RedisConnection::Replies> ask_all(const std::vector<RedisWords>& questions);
@@ -79,8 +81,9 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
   [[nodiscard]] Result<Answer> owner_script(const char* script, const Lease& lease, RedisWords more,
                                             const RedisWords& more_keys = {});
   void forget(const Lease& lease);
-  [[nodiscard]] Result<void> unlist(const RunId& run);
-  void forget_expired(const std::vector<RunId>& gone);
+  [[nodiscard]] Result<void> list_before_start(const RunId& run, const std::string& birth);
+  [[nodiscard]] Result<void> unlist(const RunId& run, const std::string& birth);
+  void forget_gone(const std::vector<RunId>& gone);
   [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
   [[nodiscard]] Result<RedisReply> read_entries(const RunId& run, SequenceRange range,
                                                 std::size_t page, JournalReading& out);

@@ -6,14 +6,50 @@
 #include "support/temp_folder.hpp"
 #include "triage/stores/json_file.hpp"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 using namespace triage;
 using namespace triage::test;
+
+namespace {
+
+// How many descriptors of this process are of this file, or of one that was there before.
+long open_files(const std::string& path) {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return std::count_if(begin(all), end(all), [&](const auto& one) {
+    std::error_code gone;
+    return std::filesystem::read_symlink(one.path(), gone).string().starts_with(path);
+  });
+}
+
+// No file grows beyond this size, as on a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(std::uintmax_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit tight{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &tight);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, signalled_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  void (*signalled_)(int) = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before_{};
+};
+
+}  // namespace
 
 TEST_CASE("an owner whose file lost acknowledged records writes none behind the hole",
           "[stores][json_file]") {
@@ -56,4 +92,47 @@ TEST_CASE("a pipe or a folder among the runs is no run, and nobody waits for it"
   std::filesystem::create_directory(folder.file("odd"));
   REQUIRE(::mkfifo((folder.file("odd") + "/store.json").c_str(), 0600) == 0);
   CHECK_ERRC(Errc::io, JsonFileStore::open(folder.file("odd")));
+}
+
+TEST_CASE("records and keys that do not fit on the disk are refused, and nothing of them stays",
+          "[stores][json_file]") {
+  const TempFolder folder;
+  const auto store = JsonFileStore::open(folder.file("store")).value();
+  Journal told("run-1");
+  const auto lease = store->start({.id = "run-1"}, std::vector<Record>{started(told)});
+  REQUIRE_OK(lease);
+  REQUIRE_OK(store->put_if("s", "k", 0, "small"));
+  const std::string journal = folder.file("store") + "/runs/run-1.jsonl";
+  const std::string keys = folder.file("store") + "/keys.jsonl";
+  const auto size = std::filesystem::file_size(journal);
+  const auto keys_size = std::filesystem::file_size(keys);
+  const std::vector<Record> large{step(told, std::string(1'000, 'a')),
+                                  step(told, std::string(1'000, 'b'))};
+  {
+    const FullDisk full(std::max(size, keys_size) + 200);  // Room for a part of it.
+    CHECK_ERRC(Errc::io, store->append(lease.value(), large, RunStatus::running));
+    CHECK_ERRC(Errc::io, store->put_if("s", "k", 1, std::string(1'000, 'c')));
+  }
+  CHECK(std::filesystem::file_size(journal) == size);
+  CHECK(std::filesystem::file_size(keys) == keys_size);
+  CHECK(store->get("s", "k").value()->bytes == "small");
+  REQUIRE_OK(store->append(lease.value(), large, RunStatus::running));
+  CHECK(store->read("run-1", {}).value().records.size() == 3);
+}
+
+TEST_CASE("the keys' file stays open, so that no file that takes its place has its number",
+          "[stores][json_file]") {
+  const TempFolder folder;
+  const auto store = JsonFileStore::open(folder.file("store")).value();
+  const std::string keys = folder.file("store") + "/keys.jsonl";
+  REQUIRE_OK(store->put_if("s", "k", 0, "old"));
+  CHECK(open_files(keys) == 1);
+  // Another process rewrites the file: another value, of the same size, under the same version.
+  const auto other = JsonFileStore::open(folder.file("other")).value();
+  REQUIRE_OK(other->put_if("s", "k", 0, "new"));
+  std::filesystem::remove(keys);
+  CHECK(open_files(keys) == 1);
+  std::filesystem::copy_file(folder.file("other") + "/keys.jsonl", keys);
+  CHECK(store->get("s", "k").value()->bytes == "new");
+  CHECK(open_files(keys) == 1);
 }

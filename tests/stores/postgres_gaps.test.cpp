@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What lies between two statements of the PostgreSQL store, and between the tries of one.
 #include "stores/lost_answers.hpp"
+#include "stores/read_while_compacted.hpp"
 #include "support/catch.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/postgres_server.hpp"
@@ -151,4 +152,23 @@ TEST_CASE("a PostgreSQL server that says nothing to LISTEN holds no worker up",
   std::stop_source stop;
   stop.request_stop();
   wait_for_work(*store.value(), std::chrono::hours(1), stop.get_token());
+}
+
+TEST_CASE("a run in PostgreSQL that is compacted in the middle of its reading is read whole",
+          "[stores][postgres][compaction]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const auto owner = PostgresStore::open(server.url()).value();
+  FaultProxy proxy(server.port());
+  BeforeNth questions;
+  BeforeNth answers;
+  proxy.answer_with([&](std::string_view) {
+    questions();
+    return std::string();
+  });
+  proxy.watch_answers([&](std::string_view) { answers(); });
+  const auto reader = opened_behind(proxy, std::chrono::seconds(10));
+  read_while_compacted(questions, "question-", *owner, *reader, 10);
+  // So large that the server is still sending rows when the first ones arrive.
+  read_while_compacted(answers, "answer-", *owner, *reader, 10'000, 6);
 }

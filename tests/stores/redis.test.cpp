@@ -276,6 +276,9 @@ TEST_CASE("runs that have expired are listed no more, and their names are forgot
   // What their time to live does.
   REQUIRE_OK(server.ask({"DEL", "triage:{run-1}", "triage:{run-1}:log"}));
   REQUIRE_OK(server.ask({"DEL", "triage:{run-3}", "triage:{run-3}:log"}));
+  for (const char* run : {"run-1", "run-2", "run-3"}) {
+    REQUIRE_OK(server.ask({"DEL", std::string("triage:{triage:runs}:starting:") + run}));
+  }
   CHECK(store->runs({}).value().size() == 1);
   REQUIRE_OK(server.ask({"EVAL", "assert(redis.call('SCARD', KEYS[1]) == 1)", "1", "triage:runs"}));
   REQUIRE_OK(store->start({.id = "run-1"}, {}));

@@ -192,7 +192,8 @@ TEST_CASE("a run that is started while one of its name is erased stays in the li
   int started = 0;
   proxy.answer_with([&](std::string_view question) {
     // The run is gone; its name is about to be taken off the list.
-    if (asks(question, "SREM")) started += starter.value()->start({.id = "run-1"}, {}) ? 1 : 0;
+    const bool unlists = question.find("SREM") != question.npos;
+    if (unlists) started += starter.value()->start({.id = "run-1"}, {}) ? 1 : 0;
     return std::string();
   });
   const auto eraser = RedisStore::open(url_of(proxy));

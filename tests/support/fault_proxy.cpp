@@ -108,6 +108,7 @@ void FaultProxy::pass_on(int client) {
     const bool question = waits[0].revents != 0;
     const ssize_t size = ::recv(question ? client : server.file, buffer.data(), buffer.size(), 0);
     if (size <= 0 || cuts(question ? Cut::question : Cut::answer)) return;
+    if (!question && watch_) watch_({buffer.data(), static_cast<std::size_t>(size)});
     const std::string answer =
         question && answer_ ? answer_({buffer.data(), static_cast<std::size_t>(size)}) : "";
     if (!answer.empty()) {

@@ -30,6 +30,9 @@ class FaultProxy {
   // hears nothing; empty: it is passed on. Set it before anybody connects.
   using Answer = std::function<std::string(std::string_view)>;
   void answer_with(Answer answer) { answer_ = std::move(answer); }
+  // Called with each piece that comes from the server, before it is passed on. Set it before
+  // anybody connects.
+  void watch_answers(std::function<void(std::string_view)> watch) { watch_ = std::move(watch); }
   [[nodiscard]] bool fired() const noexcept { return fired_; }
 
  private:
@@ -46,6 +49,7 @@ class FaultProxy {
   std::atomic<bool> once_{true};
   std::atomic<bool> fired_{false};
   Answer answer_{};
+  std::function<void(std::string_view)> watch_{};
   std::thread thread_{};
 };
 

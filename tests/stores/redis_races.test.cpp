@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// What another process does to a Redis store between two questions of this one.
+#include "stores/read_while_compacted.hpp"
+#include "support/catch.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/redis_server.hpp"
+#include "support/result.hpp"
+#include "triage/stores/redis.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+using namespace triage;
+using namespace triage::test;
+
+TEST_CASE("a run whose start dies is listed, whatever takes names off the list meanwhile",
+          "[stores][redis][faults]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const bool expired = GENERATE(true, false);
+  INFO((expired ? "listing forgets an expired run" : "a run of the same name is erased"));
+  const auto other = RedisStore::open(server.url(), {.ttl = std::chrono::hours(1)}).value();
+  REQUIRE_OK(other->release(other->start({.id = "run-1"}, {}).value()));
+  // What its time to live does.
+  if (expired) REQUIRE_OK(server.ask({"DEL", "triage:{run-1}", "triage:{run-1}:log"}));
+  FaultProxy proxy(server.port());
+  bool met = false;
+  proxy.answer_with([&](std::string_view question) {
+    // The script that makes the run: listed already, and about to exist.
+    const bool starts = question.find("second-start") != question.npos;
+    if (starts && !met) {
+      met = expired ? other->runs({}).value().empty() : other->erase("run-1").has_value();
+      proxy.cut_nth(1, FaultProxy::Cut::question, false);  // Nothing that it says afterwards.
+    }
+    return std::string();
+  });
+  const auto starter = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()),
+                                        {.timeout = std::chrono::milliseconds(50)});
+  REQUIRE_OK(starter);
+  CHECK_ERRC(Errc::io, starter.value()->start({.id = "run-1", .agent = "second-start"}, {}));
+  CHECK(met);
+  REQUIRE_OK(other->run("run-1"));
+  CHECK(other->runs({}).value().size() == 1);
+}
+
+TEST_CASE("the name of an erased run is forgotten at once, and of a start that failed later",
+          "[stores][redis]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto store = RedisStore::open(server.url()).value();
+  const auto has_names = [&](const std::string& count) {
+    const std::string script = "assert(redis.call('SCARD', KEYS[1]) == " + count + ")";
+    return server.ask({"EVAL", script, "1", "triage:runs"}).has_value();
+  };
+  const auto erase = [&](const char* run) {
+    REQUIRE_OK(store->release(store->acquire(run).value()));
+    REQUIRE_OK(store->erase(run));
+  };
+  const std::string mark = "triage:{triage:runs}:starting:run-1";
+  REQUIRE_OK(store->release(store->start({.id = "run-1"}, {}).value()));
+  // It lives longer than a start may take.
+  REQUIRE_OK(server.ask({"EVAL", "assert(redis.call('PTTL', KEYS[1]) > 60000)", "1", mark}));
+  erase("run-1");
+  CHECK(has_names("0"));
+  REQUIRE_OK(store->release(store->start({.id = "run-1"}, {}).value()));
+  CHECK_ERRC(Errc::conflict, store->start({.id = "run-1"}, {}));
+  erase("run-1");  // The second start might still be on its way.
+  CHECK(store->runs({}).value().empty());
+  CHECK(has_names("1"));
+  // What its time to live does.
+  REQUIRE_OK(server.ask({"DEL", mark}));
+  CHECK(store->runs({}).value().empty());
+  CHECK(has_names("0"));
+}
+
+TEST_CASE("a run in Redis that is compacted between two pages of its reading is read whole",
+          "[stores][redis][compaction]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto owner = RedisStore::open(server.url()).value();
+  FaultProxy proxy(server.port());
+  BeforeNth questions;
+  proxy.answer_with([&](std::string_view) {
+    questions();
+    return std::string();
+  });
+  const auto reader = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()));
+  REQUIRE_OK(reader);
+  read_while_compacted(questions, "r", *owner, *reader.value(), 10);
+}
