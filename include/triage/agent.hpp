@@ -194,6 +194,18 @@ template <class F>
 TriageAgent(F, FailurePolicy, AgentOptions) -> TriageAgent<F>;
 template <class F>
 TriageAgent(F, FailurePolicy) -> TriageAgent<F>;
+// Chosen only for a third argument that is no AgentOptions.
+template <class F>
+TriageAgent(F, detail::NoOptions, ...) -> TriageAgent<F, detail::NoOptions>;
+
+template <class F>
+class TriageAgent<F, detail::NoOptions> {
+  static_assert(
+      detail::always_false<F>,
+      "triage: the third argument is no AgentOptions: if it is in braces, one of its fields is "
+      "misspelt, out of order or of another type, and the compiler names it if you write "
+      "triage::AgentOptions{...}");
+};
 
 // For callables whose first parameter is `auto`.
 template <class Task, class F>

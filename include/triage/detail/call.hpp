@@ -99,6 +99,11 @@ struct TaskOf<PerRun<Factory>> : TaskOf<std::remove_cvref_t<std::invoke_result_t
 template <class F>
 using task_of_t = typename TaskOf<F>::type;
 
+// Stands for the policy in a TriageAgent whose options are none; FailurePolicy itself fits better.
+struct NoOptions {
+  NoOptions(const FailurePolicy&);
+};
+
 template <class R>
 struct Unwrapped {
   using type = R;
