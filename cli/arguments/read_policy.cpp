@@ -54,7 +54,8 @@ Result<std::string> read_text_file(const std::string& path) {
   while (file.read(block, sizeof block) || file.gcount() > 0) {
     text.append(block, static_cast<std::size_t>(file.gcount()));
     if (text.size() > largest) {
-      return Error{Errc::invalid_argument, "it has more than 16 MB; that is not a policy"};
+      return Error{Errc::invalid_argument,
+                   name + ": it has more than 16 MB, the most that is allowed"};
     }
   }
   if (file.bad()) {

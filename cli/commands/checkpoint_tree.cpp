@@ -49,9 +49,11 @@ Json branch_json(const BranchView& branch) {
   Json nodes = Json::object();
   for (const auto& [node, status] : branch.nodes) nodes[node] = to_string(status);
   Json checkpoints = Json::array();
-  for (const CheckpointInfo& one : branch.checkpoints) {
-    checkpoints.push_back(
-        {{"id", to_string(one.id)}, {"label", one.label}, {"time", iso_time(one.time)}});
+  for (const workflow::WorkflowCheckpoint& one : branch.checkpoints) {
+    checkpoints.push_back({{"id", to_string(one.id)},
+                           {"label", one.label},
+                           {"trigger", one.trigger},
+                           {"time", iso_time(one.time)}});
   }
   return {{"run", branch.run.id},
           {"label", branch.run.label},
@@ -76,9 +78,10 @@ void print_tree(const std::vector<BranchView>& all) {
     if (!branch.author.empty()) line += "  by " + branch.author;
     print(indent + shorten(line, longest_line) + "\n");
     print(indent + "  " + shorten(nodes_text(branch), longest_line) + "\n");
-    for (const CheckpointInfo& one : branch.checkpoints) {
+    for (const workflow::WorkflowCheckpoint& one : branch.checkpoints) {
+      const std::string made = one.label.empty() ? one.trigger : "\"" + one.label + "\"";
       print(indent + "  " + printable(to_string(one.id)) + "  " + short_time(one.time) + "  " +
-            shorten(one.label, longest_line) + "\n");
+            shorten(made, longest_line) + "\n");
     }
   }
 }

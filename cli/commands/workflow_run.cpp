@@ -75,7 +75,11 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
   TRIAGE_TRY(file, read_workflow_file(given.file));
   std::error_code failed;
   const auto folder = std::filesystem::absolute(given.file, failed).parent_path();
-  TRIAGE_TRY(works, works_of(file, folder.string()));
+  auto works_made = works_of(file, folder.string());
+  if (!works_made) {
+    return Error{works_made.error().code, printable(given.file) + ": " + works_made.error().detail};
+  }
+  const AgentWorks& works = works_made.value();
   TRIAGE_TRY(inputs, inputs_of(given, file));
   all.file = std::move(file);
   if (all.has_tasks()) all.graph = graph_of(all.file, works);
@@ -213,15 +217,11 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   if (!store) return report(store.error());
   const RunId id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
-  workflow::WorkflowRunOptions options{.run_id = id,
-                                       .store = store.value(),
-                                       .threads = given.threads,
-                                       .stop_token = end.get_token(),
-                                       .on_event = print_event};
-  if (const auto& on = prepared.value().file.checkpoints) {
-    options.checkpoints = workflow::CheckpointPolicy{.on = *on};
-  }
-  workflow::WorkflowRun run(*prepared.value().workflow, std::move(options));
+  workflow::WorkflowRun run(*prepared.value().workflow, {.run_id = id,
+                                                         .store = store.value(),
+                                                         .threads = given.threads,
+                                                         .stop_token = end.get_token(),
+                                                         .on_event = print_event});
   if (auto given_all = give_answers(given, run); !given_all) return report(given_all.error());
   const EndBySignal by_signal(*signals.value(), run, end);
   const auto done = run.start_or_resume(prepared.value().inputs);

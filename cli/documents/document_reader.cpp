@@ -6,16 +6,31 @@
 #include <algorithm>
 
 namespace triage::inline v0_1::cli {
+namespace {
+
+constexpr std::size_t most_told = 100;
+constexpr std::size_t most_names = 50;
+
+}  // namespace
 
 void DocumentReader::problem(const std::string& what) {
-  problems_ += (problems_.empty() ? "" : "\n") + what;
+  if (++count_ <= most_told) problems_ += (problems_.empty() ? "" : "\n") + what;
+}
+
+std::string DocumentReader::problems() const {
+  if (count_ <= most_told) return problems_;
+  return "there are " + std::to_string(count_) + " mistakes; these are the first 100\n" + problems_;
 }
 
 std::string DocumentReader::brief(const Json& value) { return show(value).substr(0, 100); }
 
 std::string DocumentReader::allowed_are(const std::vector<std::string>& names) {
   std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "; allowed are " : ", ") + name;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == most_names)
+      return printable(all) + " and " + std::to_string(names.size() - i) + " more";
+    all += (i == 0 ? "; allowed are " : ", ") + names[i];
+  }
   return printable(all);
 }
 

@@ -6,6 +6,7 @@
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,8 @@ class DocumentReader {
  public:
   static constexpr const char* object_wanted = "; allowed is an object";
 
-  // Empty if there are none.
-  [[nodiscard]] const std::string& problems() const noexcept { return problems_; }
+  // Empty if there are none. Of many, the first hundred and how many more.
+  [[nodiscard]] std::string problems() const;
   void problem(const std::string& what);
 
   // A value as shown in problems.
@@ -74,6 +75,7 @@ class DocumentReader {
   [[nodiscard]] static std::string at(const std::string& path, const char* key);
 
   std::string problems_{};
+  std::size_t count_ = 0;
 };
 
 }  // namespace triage::inline v0_1::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The agents of a workflow file: their input, and handling their output.
 #include "programs/run_program.hpp"
+#include "supervise/process/child.hpp"
 #include "triage/detail/try.hpp"
 #include "workflow_file.hpp"
 
@@ -169,6 +170,12 @@ Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder)
   AgentWorks works;
   for (const auto& [name, spec] : file.agents) {
     if (!spec.command.empty()) {
+      if (const auto found = supervise::find_program(spec.command.front(), folder); !found) {
+        return Error{Errc::invalid_argument, "agents." + printable(name) + ".command is " +
+                                                 show(spec.command) + ": " + found.error().detail +
+                                                 "; allowed is a program that can be run from " +
+                                                 printable(folder)};
+      }
       works[name] = [spec = spec, folder, inputs = file.inputs](const TaskInput& task,
                                                                 Context& context) {
         return run_command(spec, folder, inputs, task, context);

@@ -10,6 +10,8 @@
 #endif
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
@@ -18,12 +20,24 @@ namespace {
 constexpr int most_attempts = 1'000;
 constexpr int most_tokens = 1'000'000;
 
+bool is_http(std::string_view url) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!url.starts_with(scheme)) continue;
+    url.remove_prefix(scheme.size());
+    const bool printed =
+        std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c != '\x7f'; });
+    return printed && !url.empty() && std::string_view("/?#:@").find(url.front()) == url.npos;
+  }
+  return false;
+}
+
 class Reader : public DocumentReader {
  public:
   WorkflowFile read(const Json& document) {
     WorkflowFile file;
     if (!document.is_object()) {
-      problem("the file is not an object; allowed are the keys workflow, agents, tasks, executors");
+      problem("the file is " + brief(document) +
+              "; allowed is an object with the keys workflow, agents, and tasks or executors");
       return file;
     }
     const bool graph = document.contains("executors");
@@ -54,10 +68,13 @@ class Reader : public DocumentReader {
  private:
   void read_checkpoints(const Json& document, WorkflowFile& file) {
     if (!document.contains("checkpoints")) return;
-    file.checkpoints = workflow::CheckpointTriggers::none();
+    workflow::CheckpointTriggers& on =
+        file.checkpoints
+            .emplace(workflow::CheckpointPolicy{.on = workflow::CheckpointTriggers::none()})
+            .on;
     for (const std::string& name : texts(document, "", "checkpoints")) {
       if (const auto trigger = workflow::parse_trigger(name)) {
-        file.checkpoints->add(*trigger);
+        on.add(*trigger);
         continue;
       }
       std::vector<std::string> known;
@@ -94,17 +111,19 @@ class Reader : public DocumentReader {
     if (runs) {
       check_keys(json, path, {"command", "timeout"});
       spec.command = texts(json, path, "command");
-      if (json["command"] == Json::array()) {
-        problem(path + ".command is []; allowed is a program and its arguments");
+      const bool empty = json["command"] == Json::array();
+      if (empty || (!spec.command.empty() && spec.command.front().empty())) {
+        problem(path + ".command is " + brief(json["command"]) +
+                "; allowed is a program and its arguments");
       }
       spec.timeout = duration(json, path, "timeout", std::chrono::minutes(10));
     } else {
       check_keys(json, path, {"url", "model", "key_env", "system", "max_tokens", "timeout"});
       spec.url = text(json, path, "url", false);
-      if (json.contains("url") && spec.url.rfind("http://", 0) != 0 &&
-          spec.url.rfind("https://", 0) != 0) {
+      if (json.contains("url") && json["url"].is_string() && !is_http(spec.url)) {
         problem(path + ".url is " + brief(json["url"]) +
-                "; allowed is one that begins with http:// or https://");
+                "; allowed is one that begins with http:// or https://, followed by a host, "
+                "without spaces");
       }
       while (spec.url.ends_with('/')) spec.url.pop_back();
       spec.model = text(json, path, "model", true);
@@ -159,23 +178,24 @@ class Reader : public DocumentReader {
   void check_references(const WorkflowFile& file) {
     std::vector<std::string> ids;
     std::vector<std::string> agents;
-    for (const auto& task : file.tasks) ids.push_back(task.id);
+    std::map<std::string_view, int> times;
+    for (const auto& task : file.tasks) {
+      ids.push_back(task.id);
+      ++times[task.id];
+    }
     for (const auto& [name, spec] : file.agents) agents.push_back(name);
-    const auto among = [](const std::vector<std::string>& names, const std::string& name) {
-      return std::find(names.begin(), names.end(), name) != names.end();
-    };
     for (std::size_t i = 0; i < file.tasks.size(); ++i) {
       const workflow::Task& task = file.tasks[i];
       const std::string path = "tasks[" + std::to_string(i) + "]";
-      if (std::count(ids.begin(), ids.end(), task.id) > 1 && !task.id.empty()) {
+      if (times[task.id] > 1 && !task.id.empty()) {
         problem(path + ".id is \"" + printable(task.id) + "\" twice; allowed is each id once");
       }
-      if (!task.assignee.empty() && !agents.empty() && !among(agents, task.assignee)) {
+      if (!task.assignee.empty() && !agents.empty() && !file.agents.contains(task.assignee)) {
         problem(path + ".assignee is \"" + printable(task.assignee) + "\"" + allowed_are(agents));
       }
       for (std::size_t n = 0; n < task.depends_on.size(); ++n) {
         const std::string& need = task.depends_on[n];
-        if (among(ids, need) && need != task.id) continue;
+        if (times.contains(need) && need != task.id) continue;
         problem(path + ".depends_on[" + std::to_string(n) + "] is \"" + printable(need) +
                 (need == task.id ? "\", the task itself" : "\", which does not exist") +
                 allowed_are(ids));

@@ -65,7 +65,7 @@ struct WorkflowFile {
   std::map<std::string, AgentSpec, std::less<>> agents{};
   std::vector<workflow::Task> tasks{};  // Or:
   FileGraph graph{};                    // Without executors if there are tasks.
-  std::optional<workflow::CheckpointTriggers> checkpoints{};
+  std::optional<workflow::CheckpointPolicy> checkpoints{};
   Json inputs{};  // An object: the inputs that tasks can reference as {{key}}, with defaults.
 };
 

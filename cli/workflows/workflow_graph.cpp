@@ -136,7 +136,7 @@ void complete(WorkflowFile& file) {
 }
 
 workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works) {
-  workflow::TaskGraph graph(file.id);
+  workflow::TaskGraph graph(file.id, {.checkpoints = file.checkpoints});
   for (const auto& [name, work] : works) graph.agent(name, work);
   for (const workflow::Task& task : file.tasks) graph.task(task);
   return graph;
@@ -208,8 +208,9 @@ Result<void> add_executor(WorkflowBuilder& builder, const FileExecutor& one,
 }  // namespace
 
 Result<workflow::Workflow> workflow_of(const WorkflowFile& file, const AgentWorks& works) {
-  return built(WorkflowBuilder(
-                   file.id, {.max_supersteps = file.graph.max_supersteps, .deliver_inputs = false}),
+  return built(WorkflowBuilder(file.id, {.max_supersteps = file.graph.max_supersteps,
+                                         .deliver_inputs = false,
+                                         .checkpoints = file.checkpoints}),
                file.graph, file, works);
 }
 

@@ -21,6 +21,10 @@ class GraphReader {
       : reader_(reader), agents_(agents) {}
 
   FileGraph read(const Json& json, const std::string& path) {
+    if (json.at("executors") == Json::array()) {
+      reader_.problem(DocumentReader::below(path, "executors") +
+                      " is []; allowed is a list of at least one executor");
+    }
     FileGraph graph{.start = reader_.names(json, path, "start")};
     reader_.each(json, path, "executors", [&](const Json& one, const std::string& place) {
       graph.executors.push_back(executor(one, place));
@@ -42,9 +46,6 @@ class GraphReader {
     FileExecutor one{.id = reader_.text(json, path, "id", true)};
     if (nests) {
       reader_.check_keys(json, path, {"id", "start", "executors", "edges"});
-      if (json.at("executors") == Json::array()) {
-        reader_.problem(path + ".executors is []; allowed is a list of at least one executor");
-      }
       one.inside = std::make_shared<FileGraph>(read(json, path));
     } else if (asks) {
       reader_.check_keys(json, path, {"id", "ask", "answer", "expires", "otherwise"});
@@ -56,12 +57,22 @@ class GraphReader {
         reader_.problem(path + ".otherwise is " + DocumentReader::brief(*one.otherwise) +
                         "; allowed beside \"expires\"");
       }
+      if (one.otherwise && !fits(*one.otherwise, one.answer)) {
+        reader_.problem(path + ".otherwise is " + DocumentReader::brief(*one.otherwise) +
+                        "; allowed is what \"answer\" says: a " + one.answer);
+      }
     } else {
       reader_.check_keys(json, path, {"id", "description", "agent"});
       one.description = reader_.text(json, path, "description", false);
       one.agent = agent(json, path);
     }
     return one;
+  }
+
+  static bool fits(const Json& value, const std::string& answer) {
+    if (answer == "text") return value.is_string();
+    if (answer == "number") return value.is_number();
+    return answer == "json" || value.is_boolean();
   }
 
   std::string agent(const Json& json, const std::string& path) {
@@ -91,6 +102,9 @@ class GraphReader {
                   .when = json.value("when", Json()),
                   .join = join(json, path),
                   .select = reader_.text(json, path, "select", false)};
+    if (json.value("select", Json()) == "") {
+      reader_.problem(path + ".select is \"\"; allowed is the name of a member of the message");
+    }
     if (edge.from.size() > 1 && edge.to.size() > 1) {
       reader_.problem(path + " leads from several to several; allowed is one of both");
     }

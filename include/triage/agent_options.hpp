@@ -119,7 +119,8 @@ struct RunOptions {
   std::optional<Limits> limits{};
   std::shared_ptr<CheckpointStore> store{};
   std::optional<bool> auto_checkpoint{};
-  std::string label{};  // At most 256 bytes; searchable by RunQuery::label.
+  // At most 256 bytes, not beginning with "triage/"; searchable by RunQuery::label.
+  std::string label{};
   // The attempt this run works for; the run shares its lineage, deadline, stop token and
   // classification. If the same agent (object or name) is already working on the same task twice
   // further up, that is a loop and no attempt is made. Tasks without a text are not compared.

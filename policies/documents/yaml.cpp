@@ -7,6 +7,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -127,8 +128,24 @@ Error at_line(int line, const std::string& text) {
   return {Errc::invalid_argument, "line " + std::to_string(line) + ": " + text};
 }
 
+// The parser would put other characters in the place of bytes that are none.
+Result<void> check_utf8(std::string_view text, std::string_view what) {
+  int line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    try {
+      static_cast<void>(Json(std::string(text.substr(begin, end - begin))).dump());
+    } catch (const Json::exception&) {
+      return at_line(line, std::string(what) + " is not UTF-8, which alone is allowed");
+    }
+    begin = end + 1;
+  }
+  return outcome::success();
+}
+
 // Converts the text's only document. Errors call it `what`.
 Result<Json> convert_text(std::string_view text, std::string_view what, Converter& converter) {
+  TRIAGE_TRYV(check_utf8(text, what));
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1) {

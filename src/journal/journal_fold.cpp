@@ -149,7 +149,10 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       break;
     case RecordKind::gap:
       if (body->contains("repaired")) break;  // Documents holes, changes nothing.
-      line_.forget_until(field<Sequence>(*body, "compacted", 0));
+      // 0: only a label was here.
+      if (const auto until = field<Sequence>(*body, "compacted", 0); until != 0) {
+        line_.forget_until(until);
+      }
       touch(time);
       break;  // A snapshot with the lost changes follows.
     case RecordKind::suspended:

@@ -11,17 +11,14 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 const std::string_view fork_space = own_space(OwnSpace::forks);
-constexpr std::size_t longest_text = 256;
-
-Result<void> check_text(const std::string& text, const char* what) {
-  if (text.size() <= longest_text) return outcome::success();
-  return Error{Errc::invalid_argument, std::string(what) + " has " + std::to_string(text.size()) +
-                                           " bytes; allowed are 0 to 256"};
-}
+constexpr std::size_t longest_name = 256;
 
 Result<void> check_fork(const ForkOptions& options) {
-  TRIAGE_TRYV(check_text(options.label, "the branch's label"));
-  TRIAGE_TRYV(check_text(options.who, "who"));
+  TRIAGE_TRYV(check_run_label(options.label, "the branch's label"));
+  if (options.who.size() > longest_name) {
+    return Error{Errc::invalid_argument,
+                 "who has " + std::to_string(options.who.size()) + " bytes; allowed are 0 to 256"};
+  }
   if (!options.run.run_id.empty()) {
     TRIAGE_TRYV(check_run_id(options.run.run_id));
   }

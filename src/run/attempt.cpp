@@ -177,6 +177,13 @@ Result<Compaction> compact_now(Attempt& attempt, const CompactionRule& rule) {
   return ended_attempt();
 }
 
+Result<void> forget_checkpoints(Attempt& attempt, std::span<const CheckpointInfo> labelled) {
+  if (const AttemptUse use(attempt); use) {
+    return use.run().forget_checkpoints(use.number(), labelled);
+  }
+  return ended_attempt();
+}
+
 }  // namespace detail
 
 }  // namespace triage::inline v0_1

@@ -3,6 +3,7 @@
 
 #include "base/run_catching.hpp"
 #include "run/terms.hpp"
+#include "storage/run_keys.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -15,11 +16,6 @@ const std::string& Event::run_id() const { return run->id(); }
 }  // namespace triage::inline v0_1
 
 namespace triage::inline v0_1::detail {
-namespace {
-
-constexpr std::size_t longest_run_label = 256;
-
-}  // namespace
 
 std::uint64_t start_nonce() { return real_random()->next(); }
 
@@ -156,11 +152,7 @@ Result<void> Run::set_up(bool* recorded) {
   if (!options_.run_id.empty()) {
     TRIAGE_TRYV(check_run_id(options_.run_id));
   }
-  if (options_.label.size() > longest_run_label) {
-    return Error{Errc::invalid_argument, "the run's label has " +
-                                             std::to_string(options_.label.size()) +
-                                             " bytes; allowed are 0 to 256"};
-  }
+  TRIAGE_TRYV(check_run_label(options_.label, "the run's label"));
   began_ = now();
   RunData& b = data();
   b.started_at = began_;

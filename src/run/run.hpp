@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,6 +97,7 @@ class Run {
   void record_usage(int attempt, const Usage& usage);
   void store_now(int attempt);
   Result<Compaction> compact_now(int attempt, const CompactionRule& rule);
+  Result<void> forget_checkpoints(int attempt, std::span<const CheckpointInfo> labelled);
   void set_contract(int attempt, AgentContract contract);
   Result<CheckpointId> checkpoint(int attempt, std::string_view label);
   Result<Json> effect(int attempt, const EffectRequest& request);

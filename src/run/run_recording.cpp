@@ -8,7 +8,10 @@
 #include "triage/detail/try.hpp"
 
 #include <cmath>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -19,6 +22,10 @@ Result<void> check_size(std::string_view text, std::size_t longest, const std::s
   if (!text.empty() && text.size() <= longest) return outcome::success();
   return Error{Errc::invalid_argument, what + " has " + std::to_string(text.size()) +
                                            " bytes; allowed are 1 to " + std::to_string(longest)};
+}
+
+Error no_compaction() {
+  return {Errc::unsupported, "the run has no store whose records could be compacted"};
 }
 
 // NaN is kept, because tools return it and CBOR can store it; only unstorable values are refused.
@@ -134,9 +141,7 @@ void Run::store_now(int attempt) {
 Result<Compaction> Run::compact_now(int attempt, const CompactionRule& rule) {
   {
     const Lock lock(mutex_);
-    if (is_late(attempt) || !has_store()) {
-      return Error{Errc::unsupported, "the run has no store whose records could be compacted"};
-    }
+    if (is_late(attempt) || !has_store()) return no_compaction();
   }
   TRIAGE_TRYV(drain_strictly());
   Lease lease;
@@ -147,6 +152,32 @@ Result<Compaction> Run::compact_now(int attempt, const CompactionRule& rule) {
   CheckpointStore& store = *data_->store;
   return store.queue().between_appends(
       [&] { return run_catching([&] { return compact_held_run(store, lease, rule); }); });
+}
+
+Result<void> Run::forget_checkpoints(int attempt, std::span<const CheckpointInfo> labelled) {
+  Lease lease;
+  {
+    const Lock lock(mutex_);
+    if (is_late(attempt) || !has_store() ||
+        dynamic_cast<CompactsRuns*>(data_->store.get()) == nullptr) {
+      return no_compaction();
+    }
+    lease = data_->writer.lease;
+  }
+  std::vector<SequenceRange> ranges;
+  std::vector<Record> instead;
+  for (const CheckpointInfo& one : labelled) {
+    const Sequence seq = one.id.sequence;
+    ranges.push_back({seq, seq});
+    instead.emplace_back(
+        seq, RecordKind::gap, one.time,
+        std::make_shared<const Json>(Json{{"first", seq}, {"last", seq - 1}, {"compacted", 0}}));
+  }
+  CheckpointStore& store = *data_->store;
+  return store.queue().between_appends([&] {
+    return run_catching(
+        [&] { return dynamic_cast<CompactsRuns&>(store).replace(lease, ranges, instead); });
+  });
 }
 
 void Run::snapshot_if_due() {

@@ -26,22 +26,9 @@ std::uint64_t bytes_of(const std::vector<Record>& records) {
   return bytes;
 }
 
-// Positions to which the run went back, or with which a branch began.
-std::set<Sequence> returned_to(const JournalReading& reading) {
-  std::set<Sequence> targets;
-  for (const Record& record : reading.records) {
-    if (record.kind() != RecordKind::rolled_back && record.kind() != RecordKind::resumed) continue;
-    const auto body = record.body();
-    if (!body || !body.value().is_object()) continue;
-    const auto to = body.value().find("to");
-    if (to != body.value().end() && to->is_number_unsigned()) targets.insert(to->get<Sequence>());
-  }
-  return targets;
-}
-
 std::set<Sequence> kept(const Journal& journal, const JournalReading& reading,
                         const CompactionRule& rule, std::size_t most) {
-  std::set<Sequence> stay = returned_to(reading);
+  std::set<Sequence> stay = detail::returned_to(reading);
   stay.insert(journal.start_sequence());
   std::map<std::int32_t, std::size_t> newest;  // How many of each branch.
   const auto& positions = journal.positions();

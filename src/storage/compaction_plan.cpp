@@ -155,6 +155,18 @@ bool cuts(const Record& record) {
 
 }  // namespace
 
+std::set<Sequence> returned_to(const JournalReading& reading) {
+  std::set<Sequence> targets;
+  for (const Record& record : reading.records) {
+    if (record.kind() != RecordKind::rolled_back && record.kind() != RecordKind::resumed) continue;
+    const auto body = record.body();
+    if (!body || !body.value().is_object()) continue;
+    const auto to = body.value().find("to");
+    if (to != body.value().end() && to->is_number_unsigned()) targets.insert(to->get<Sequence>());
+  }
+  return targets;
+}
+
 CompactionPlan plan_compaction(const JournalReading& reading, const std::set<Sequence>& stay) {
   CompactionPlan plan;
   Stretch stretch(plan);

@@ -14,6 +14,9 @@ struct CompactionPlan {
   std::vector<Record> instead{};        // Added; ascending.
 };
 
+// Positions to which the run went back, or with which a branch began. They stay.
+[[nodiscard]] std::set<Sequence> returned_to(const JournalReading& reading);
+
 // stay: the positions whose states are still needed, besides the end of the journal.
 [[nodiscard]] CompactionPlan plan_compaction(const JournalReading& reading,
                                              const std::set<Sequence>& stay);

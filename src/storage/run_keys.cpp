@@ -20,6 +20,19 @@ std::string label_key(std::string_view agent, std::string_view label) {
   return std::string(agent) + "/" + std::string(label);
 }
 
+Result<void> check_run_label(std::string_view label, std::string_view what) {
+  constexpr std::size_t longest = 256;
+  if (label.size() > longest) {
+    return Error{Errc::invalid_argument, std::string(what) + " has " +
+                                             std::to_string(label.size()) +
+                                             " bytes; allowed are 0 to 256"};
+  }
+  if (!label.starts_with("triage/")) return outcome::success();
+  return Error{Errc::invalid_argument, std::string(what) + " is \"" + printable(label) +
+                                           "\"; allowed are those that do not begin with "
+                                           "\"triage/\""};
+}
+
 RunKeys keys_of(const RunInfo& run) {
   RunKeys keys{.signals = signal_key(run.id, {})};
   if (!run.label.empty()) keys.label = label_key(run.agent, run.label);

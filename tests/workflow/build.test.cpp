@@ -53,8 +53,10 @@ TEST_CASE("messages have names that survive a change of the compiler", "[workflo
 
 TEST_CASE("an executor that does not exist is refused, with the nearest name",
           "[workflow][build]") {
-  check_refused(three().chain({"a", "b", "c"}).edge("a", "cc"), {"\"cc\"", "did you mean \"c\""});
-  check_refused(three().chain({"a", "b", "c"}).start("aa"), {"start", "\"aa\""});
+  check_refused(three().chain({"a", "b", "c"}).edge("a", "cc"),
+                {"\"cc\"", "allowed are a, b, c", "did you mean \"c\""});
+  check_refused(three().chain({"a", "b", "c"}).start("aa"),
+                {"start", "\"aa\"", "allowed are a, b, c"});
 }
 
 TEST_CASE("an executor that nothing reaches is refused", "[workflow][build]") {
@@ -65,8 +67,9 @@ TEST_CASE("ids that are twice there, empty or reserved are refused", "[workflow]
   check_refused(three().executor("a", echo), {"\"a\"", "twice"});
   check_refused(three().executor("", echo), {"\"\"", "1 to 128"});
   check_refused(three().executor("a/b", echo), {"\"a/b\"", "A-Z"});
-  check_refused(three().executor("triage", echo), {"reserved"});
-  check_refused(WorkflowBuilder("triage/x").executor("a", echo).start("a"), {"reserved"});
+  check_refused(three().executor("triage", echo), {"\"triage\" is reserved", "1 to 128"});
+  check_refused(WorkflowBuilder("triage/x").executor("a", echo).start("a"),
+                {"\"triage/x\" is reserved", "A-Z"});
 }
 
 TEST_CASE("a fan-in of one source is refused", "[workflow][build]") {

@@ -269,11 +269,11 @@ TEST_CASE("crews, task lists and teams take a workflow's options, and tasks thei
   const auto store = memory();
   WorkflowRun run(built(crew), {.run_id = "r", .store = store});
   REQUIRE_OK(run.run(nullptr));
-  std::vector<std::string> labels;
+  std::vector<std::string> triggers;
   const auto made = run.checkpoints();
   REQUIRE_OK(made);
-  for (const CheckpointInfo& one : made.value()) labels.push_back(one.label);
-  CHECK(labels == std::vector<std::string>{"triage/run_started", "triage/task_completed/b/1"});
+  for (const WorkflowCheckpoint& one : made.value()) triggers.push_back(one.trigger);
+  CHECK(triggers == std::vector<std::string>{"run_started", "task_completed/b/1"});
 
   Team team("team", {}, {.version = "2", .checkpoints = none});
   team.agent("ann", told).coordinator([](const TeamQuestion&, Context&) {

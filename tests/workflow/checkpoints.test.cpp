@@ -15,13 +15,14 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
+// What made them, or the labels of those that have one.
 using Labels = std::set<std::string>;
 
 Labels labels(const WorkflowRun& run) {
   const auto all = run.checkpoints();
   REQUIRE_OK(all);
   Labels found;
-  for (const auto& one : all.value()) found.insert(one.label);
+  for (const auto& one : all.value()) found.insert(one.label.empty() ? one.trigger : one.label);
   return found;
 }
 
@@ -84,7 +85,7 @@ Labels made_by(const Workflow& workflow, std::shared_ptr<std::stop_source> stop)
   }
   CHECK((done || done.error().code == Errc::cancelled));
   Labels found = labels(run);
-  CHECK(found.erase("triage/run_started") == 1);
+  CHECK(found.erase("run_started") == 1);
   return found;
 }
 
@@ -94,7 +95,7 @@ bool of_the_run(CheckpointTrigger trigger) {
 }
 
 Labels expected(CheckpointTrigger trigger, int depth, bool other, bool probe) {
-  const std::string name = "triage/" + std::string(to_string(trigger));
+  const std::string name(to_string(trigger));
   if (trigger == CheckpointTrigger::run_started) return {};  // The entry, which always exists.
   if (of_the_run(trigger)) return {name};
   const std::string path = depth == 0 ? "probe" : depth == 1 ? "in/probe" : "in/in/probe";
@@ -200,13 +201,12 @@ TEST_CASE("a run's checkpoint policy takes the place of its workflow's",
     REQUIRE_OK(run.run(1));
     return labels(run);
   };
-  CHECK(with(std::nullopt) ==
-        Labels{"triage/run_started", "triage/superstep_ended/1", "triage/superstep_ended/2"});
+  CHECK(with(std::nullopt) == Labels{"run_started", "superstep_ended/1", "superstep_ended/2"});
   CHECK(with(CheckpointPolicy{.on = CheckpointTrigger::task_completed}) ==
-        Labels{"triage/run_started", "triage/task_completed/a/1", "triage/task_completed/b/1"});
-  CHECK(with(CheckpointPolicy{.on = CheckpointTriggers::none()}) == Labels{"triage/run_started"});
+        Labels{"run_started", "task_completed/a/1", "task_completed/b/1"});
+  CHECK(with(CheckpointPolicy{.on = CheckpointTriggers::none()}) == Labels{"run_started"});
   CHECK(with(CheckpointPolicy{.on = CheckpointTrigger::task_completed, .max_checkpoints = 1}) ==
-        Labels{"triage/run_started", "triage/task_completed/b/1"});
+        Labels{"run_started", "task_completed/b/1"});
 }
 
 TEST_CASE("a place that has a checkpoint gets no second one", "[workflow][checkpoints]") {
@@ -216,7 +216,7 @@ TEST_CASE("a place that has a checkpoint gets no second one", "[workflow][checkp
                           .store = memory(),
                           .checkpoints = CheckpointPolicy{.on = CheckpointTrigger::all}});
   REQUIRE_OK(run.run(1));
-  CHECK(labels(run) == Labels{"triage/run_started", "triage/task_completed/a/1"});
+  CHECK(labels(run) == Labels{"run_started", "task_completed/a/1"});
 }
 
 TEST_CASE("checkpoints are made every so many steps or bytes", "[workflow][checkpoints]") {
@@ -265,7 +265,7 @@ TEST_CASE("an executor without checkpoints begins without private state, and rep
   const auto store = memory();
   WorkflowRun first(graph, {.run_id = "w", .store = store});
   CHECK_FALSE(first.run(1).has_value());
-  CHECK(labels(first) == Labels{"triage/run_started"});
+  CHECK(labels(first) == Labels{"run_started"});
   works = true;
   WorkflowRun again(graph, {.run_id = "w", .store = store});
   const auto result = again.resume();
@@ -360,7 +360,7 @@ TEST_CASE("a branch may begin at the entry of a run, with other inputs",
                           .checkpoints = CheckpointPolicy{.on = CheckpointTriggers::none()}});
   REQUIRE_OK(run.run({{"n", 1}}));
   const auto entry = run.checkpoints().value().front();
-  CHECK(entry.label == "triage/run_started");
+  CHECK(entry.trigger == "run_started");
   WorkflowRun branch(graph, {.run_id = "branch", .store = store});
   const auto result = branch.fork(to_string(entry.id), {.inputs = {{"n", 2}}});
   REQUIRE_OK(result);

@@ -186,7 +186,8 @@ tasks:
   CHECK_THAT(place.run(circle).error,
              ContainsSubstring("circle.yaml: line 3: tasks: ") && ContainsSubstring("circle: "));
   CHECK_THAT(place.run(place.write("no.yaml", "[")).error, ContainsSubstring("is not YAML"));
-  CHECK_THAT(place.run(place.write("list.yaml", "[1]")).error, ContainsSubstring("not an object"));
+  CHECK_THAT(place.run(place.write("list.yaml", "[1]")).error,
+             ContainsSubstring("the file is [1]; allowed is an object"));
   CHECK(place.run(place.file("missing.yaml")).status == 1);
 }
 

@@ -160,16 +160,18 @@ TEST_CASE("edits of what does not exist or has not finished are refused", "[work
   WorkflowRun origin(graph, {.run_id = "origin", .store = store});
   REQUIRE_OK(origin.run(1));
   const std::string from = last_checkpoint(origin);
-  const auto refused = [&](const Fork& edits) {
+  const auto refused = [&](const Fork& edits, const std::string& says) {
     WorkflowRun run(graph, {.store = store});
     const auto result = run.fork(from, edits);
     CHECK_ERRC(Errc::invalid_argument, result);
+    CHECK_THAT(result.error().detail, ContainsSubstring(says));
     CHECK(run.handler_calls() == 0);
   };
-  refused({.outputs = {{"x", 1}}});
-  refused({.outputs = {{"never", 1}}});
-  refused({.outputs = {{"a", 1}}});  // It has sent two messages.
-  refused({.inputs = 3});
+  refused({.outputs = {{"x", 1}}},
+          "\"x\", whose output is edited, does not exist; allowed are a, b");
+  refused({.outputs = {{"never", 1}}}, "\"never\", whose output is edited, has not finished");
+  refused({.outputs = {{"a", 1}}}, "\"a\" cannot be edited: it has sent 2 messages; allowed is 1");
+  refused({.inputs = 3}, "inputs must be a JSON object; this is a number");
   WorkflowRun run(graph, {.store = store});
   CHECK_ERRC(Errc::not_found, run.fork("nothing@3", {}));
 }

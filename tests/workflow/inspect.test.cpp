@@ -4,11 +4,13 @@
 #include "kit.hpp"
 
 #include <mutex>
+#include <utility>
 #include <vector>
 
 using namespace triage;
 using namespace triage::workflow;
 using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
 using Kind = WorkflowEventKind;
 
 namespace {
@@ -56,7 +58,7 @@ TEST_CASE("what happened in a run is read from its store, from any record on, in
   CHECK(rest.value().size() == all.value().size() - 6);
   CHECK(rest.value().front().kind == Kind::run_suspended);
   REQUIRE(all.value()[3].checkpoint.has_value());
-  CHECK(all.value()[3].checkpoint->label == "triage/superstep_ended/1");
+  CHECK(all.value()[3].checkpoint->trigger == "superstep_ended/1");
   CHECK(all.value()[8].value == 4);
   CHECK_ERRC(Errc::not_found, WorkflowRun(plain_graph()).events());
 }
@@ -129,4 +131,49 @@ TEST_CASE("branches are shown under their parents, with what became of each exec
                                                          {"left", NodeStatus::edited},
                                                          {"right", NodeStatus::skipped},
                                                          {"both", NodeStatus::invalidated}});
+}
+
+TEST_CASE("what made an automatic checkpoint is no label, and no label may look like the library's",
+          "[workflow][inspect]") {
+  const auto graph =
+      built(WorkflowBuilder("w").executor("a", [](const int& n) { return n; }).start("a"));
+  const auto store = memory();
+  std::vector<WorkflowEvent> told;
+  WorkflowRun run(graph, {.run_id = "w",
+                          .store = store,
+                          .label = "triages",
+                          .on_event = [&](const auto& event) { told.push_back(event); },
+                          .checkpoints = CheckpointPolicy{.on = CheckpointTrigger::all}});
+  REQUIRE_OK(run.run(1));
+  const auto listed = run.checkpoints();
+  const auto tree = branches(*store, "w");
+  const auto recorded = run.events();
+  REQUIRE_OK(listed);
+  REQUIRE_OK(tree);
+  REQUIRE_OK(recorded);
+  std::vector<WorkflowCheckpoint> all = listed.value();
+  all.insert(all.end(), tree.value().front().checkpoints.begin(),
+             tree.value().front().checkpoints.end());
+  for (const std::vector<WorkflowEvent>* events : {&std::as_const(told), &recorded.value()}) {
+    for (const WorkflowEvent& one : *events) {
+      if (one.checkpoint) all.push_back(*one.checkpoint);
+    }
+  }
+  CHECK(all.size() == 9);
+  for (const WorkflowCheckpoint& one : all) {
+    CHECK(one.label.empty());
+    CHECK_FALSE(one.trigger.empty());
+    CHECK(one.trigger.rfind("triage/", 0) != 0);
+  }
+
+  const std::string mine = "triage/mine";
+  const auto refused = WorkflowRun(graph, {.run_id = "x", .store = store, .label = mine}).run(1);
+  const auto branch = WorkflowRun(graph, {.run_id = "x", .store = store})
+                          .fork(to_string(all.front().id), {.label = mine});
+  for (const auto* one : {&refused, &branch}) {
+    CHECK_ERRC(Errc::invalid_argument, *one);
+    CHECK_THAT(one->error().detail, ContainsSubstring("label is \"triage/mine\"; allowed are") &&
+                                        ContainsSubstring("do not begin with \"triage/\""));
+  }
+  CHECK_ERRC(Errc::not_found, store->run("x"));
 }

@@ -8,6 +8,7 @@
 using namespace triage;
 using namespace triage::workflow;
 using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -130,16 +131,21 @@ TEST_CASE("an executor that remembers the same again does not make its readers r
 }
 
 TEST_CASE("a lifetime of nothing is refused", "[workflow][memory]") {
-  for (const MemoryOptions& options :
-       {MemoryOptions{.turns = 0}, MemoryOptions{.time = std::chrono::milliseconds(-1)}}) {
+  for (const auto& [options, says] :
+       {std::pair{MemoryOptions{.turns = 0}, "is 0 turns; allowed is 1 or more"},
+        std::pair{MemoryOptions{.time = std::chrono::milliseconds(-1)},
+                  "is -1 ms; allowed is 1"}}) {
     const auto graph =
         built(WorkflowBuilder("w")
-                  .executor("a", stateless([options](const int& n, Context& context) {
+                  .executor("a", stateless([options = options](const int& n, Context& context) {
                               context.memory("ann").set("key", 1, options);
                               return n;
                             }))
                   .start("a"));
-    CHECK_ERRC(Errc::invalid_argument, WorkflowRun(graph).run(1));
+    const auto refused = WorkflowRun(graph).run(1);
+    CHECK_ERRC(Errc::invalid_argument, refused);
+    CHECK_THAT(refused.error().detail,
+               ContainsSubstring("memory \"key\"") && ContainsSubstring(says));
   }
 }
 

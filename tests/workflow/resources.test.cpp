@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
+#include <vector>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -231,7 +233,10 @@ TEST_CASE("branches that do different things to one resource wait for each other
       return 1;
     });
   });
-  const auto graph = built(WorkflowBuilder("w").port<int>("go").executor("pay", pay).start("pay"));
+  const auto builder =
+      std::move(WorkflowBuilder("w").port<int>("go").executor("pay", pay).start("pay"));
+  const auto graph = built(builder);
+  const auto twin = built(builder);  // As in another process: nobody tells it when it may act.
   const auto store = memory();
   WorkflowRun origin(graph, {.run_id = "origin", .store = store});
   CHECK_ERRC(Errc::suspended, origin.run(1));
@@ -242,7 +247,7 @@ TEST_CASE("branches that do different things to one resource wait for each other
     static_cast<void>(run.fork(before, {.label = "first"}));
   });
   until([&] { return first_acts.load(); });
-  WorkflowRun second(graph, {.run_id = "second", .store = store, .clock = clock});
+  WorkflowRun second(twin, {.run_id = "second", .store = store, .clock = clock});
   const auto done = second.fork(before, {.label = "second"});
   REQUIRE_OK(done);
   CHECK(done.value().value() == 2);
@@ -316,6 +321,38 @@ TEST_CASE("executors of one run that act on one resource wait in line, and not b
   WorkflowRun run(built(builder), {.run_id = "w", .store = memory(), .threads = 4, .clock = clock});
   REQUIRE_OK(run.run(1));
   CHECK(account.booked == many);
+  CHECK(account.most == 1);
+  CHECK(clock->sleeps == 0);
+}
+
+TEST_CASE("branches in one process that act on one resource wait in line, too",
+          "[workflow][resources]") {
+  constexpr int many = 6;
+  const auto clock = std::make_shared<CountingClock>();
+  Account account;
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("pay", stateless([&](const int& n, Context& context) {
+                            return context.effect_on("account:42", context.run_id(),
+                                                     [&] { return account.book(n); });
+                          }))
+                .start("pay"));
+  const auto store = memory();
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store, .clock = clock});
+  REQUIRE_OK(origin.run(1));
+  const std::string before = entry(origin);
+  std::atomic<int> right{0};
+  {
+    std::vector<std::jthread> people;
+    for (int i = 0; i < many; ++i) {
+      people.emplace_back([&, label = "b" + std::to_string(i)] {
+        WorkflowRun run(graph, {.run_id = label, .store = store, .clock = clock});
+        if (run.fork(before, {.label = label})) ++right;
+      });
+    }
+  }
+  CHECK(right == many);
+  CHECK(account.booked == many + 1);
   CHECK(account.most == 1);
   CHECK(clock->sleeps == 0);
 }

@@ -31,13 +31,13 @@ struct Asking {
                                 .edge("a", "b"));
 };
 
-std::string checkpoint_at(const WorkflowRun& run, const std::string& label) {
+std::string checkpoint_at(const WorkflowRun& run, const std::string& trigger) {
   const auto all = run.checkpoints();
   REQUIRE_OK(all);
   for (const auto& one : all.value()) {
-    if (one.label == label) return to_string(one.id);
+    if (one.trigger == trigger) return to_string(one.id);
   }
-  FAIL("no checkpoint " << label);
+  FAIL("no checkpoint by " << trigger);
   return "";
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("a live run goes back to a checkpoint, and answers given after it do n
   REQUIRE_OK(first);
   CHECK(first.value().value() == 20);
 
-  const std::string after_a = checkpoint_at(run, "triage/superstep_ended/1");
+  const std::string after_a = checkpoint_at(run, "superstep_ended/1");
   CHECK_ERRC(Errc::suspended, run.restore(after_a));
   CHECK(run.pending_requests().value().size() == 1);
   CHECK(asking.a == 1);
@@ -103,7 +103,7 @@ TEST_CASE("a live run goes back to a checkpoint, and answers given after it do n
   CHECK(asking.a == 1);
 
   // Any number of times, also from the entry.
-  CHECK_ERRC(Errc::suspended, run.restore(checkpoint_at(run, "triage/run_started")));
+  CHECK_ERRC(Errc::suspended, run.restore(checkpoint_at(run, "run_started")));
   CHECK(asking.a == 2);
   REQUIRE_OK(run.answer("b/1/n/1", 1000));
   REQUIRE_OK(run.resume());
@@ -121,7 +121,7 @@ TEST_CASE("a checkpoint is rehydrated twice in new objects, as branches side by 
   {
     WorkflowRun origin(asking.workflow, {.run_id = "origin", .store = store});
     CHECK_ERRC(Errc::suspended, origin.run(1));
-    at = checkpoint_at(origin, "triage/superstep_ended/1");
+    at = checkpoint_at(origin, "superstep_ended/1");
     REQUIRE_OK(origin.answer("b/1/n/1", 5));
     REQUIRE_OK(origin.resume());
   }

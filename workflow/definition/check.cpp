@@ -20,34 +20,32 @@ Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}
 std::string in_quotes(std::string_view text) { return "\"" + printable(text) + "\""; }
 
 Result<void> check_id(const std::string& id, const std::string& what) {
-  const auto allowed = [](char c) {
+  constexpr const char* rule =
+      "an id has 1 to 128 of A-Z a-z 0-9 . _ : - and does not begin with a dot";
+  const auto may_have = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == ':' || c == '-';
   };
   if (id == "triage" || id.rfind("triage/", 0) == 0) {
-    return wrong(what + " " + in_quotes(id) + " is reserved for the library");
+    return wrong(what + " " + in_quotes(id) + " is reserved for the library; " + rule);
   }
   if (id.empty() || id.size() > longest_id || id.front() == '.' ||
-      !std::all_of(id.begin(), id.end(), allowed)) {
-    return wrong(what + " " + in_quotes(id) +
-                 " is not allowed: an id has 1 to 128 of A-Z a-z 0-9 . _ : - and does not begin "
-                 "with a dot");
+      !std::all_of(id.begin(), id.end(), may_have)) {
+    return wrong(what + " " + in_quotes(id) + " is not allowed; " + rule);
   }
   return outcome::success();
 }
 
 using Ids = std::set<std::string, std::less<>>;
 
-std::string did_you_mean(const std::string& wrong_id, const Ids& ids) {
-  const std::vector<std::string> names(ids.begin(), ids.end());
-  const std::string_view near = triage::detail::nearest(wrong_id, names);
-  return near.empty() ? "" : "; did you mean " + in_quotes(near) + "?";
+std::string allowed_ids(const std::string& wrong_id, const Ids& ids) {
+  return triage::detail::allowed_names(wrong_id, {ids.begin(), ids.end()});
 }
 
 Result<void> check_end(const Ids& ids, const std::string& edge, const std::string& end) {
   if (ids.contains(end)) return outcome::success();
   return wrong("edge " + in_quotes(edge) + " names executor " + in_quotes(end) +
-               ", which does not exist" + did_you_mean(end, ids));
+               ", which does not exist" + allowed_ids(end, ids));
 }
 
 Result<void> check_fan_in(const EdgeSpec& edge) {
@@ -172,7 +170,7 @@ Result<void> check_capacities(const WorkflowSpec& spec) {
     const std::string& shares = node.options.shares;
     if (shares.empty() || names.contains(shares)) continue;
     return wrong("executor " + in_quotes(node.id) + " shares capacity " + in_quotes(shares) +
-                 ", which WorkflowOptions::capacities does not have" + did_you_mean(shares, names));
+                 ", which WorkflowOptions::capacities does not have" + allowed_ids(shares, names));
   }
   return outcome::success();
 }
@@ -206,7 +204,7 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
   for (const std::string& start : spec.starts) {
     if (!ids.contains(start)) {
       return wrong("start names executor " + in_quotes(start) + ", which does not exist" +
-                   did_you_mean(start, ids));
+                   allowed_ids(start, ids));
     }
   }
   Ids names;

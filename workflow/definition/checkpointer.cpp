@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "checkpointer.hpp"
+#include "base/run_catching.hpp"
+#include "storage/compaction_plan.hpp"
 #include "triage/detail/compact_now.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
+using triage::detail::run_catching;
+
+constexpr std::string_view own_prefix = "triage/";
 constexpr std::size_t longest_label = 256;
-// Fewer are not worth reading the journal for.
+// Fewer are not worth reading, or writing, the whole journal for.
 constexpr std::size_t fewest_to_go = 16;
 
 bool counts(const Every& every) {
@@ -17,6 +23,18 @@ bool counts(const Every& every) {
 }
 
 }  // namespace
+
+WorkflowCheckpoint as_listed(CheckpointInfo stored) {
+  WorkflowCheckpoint one{std::move(stored), {}};
+  if (!one.label.starts_with(own_prefix)) return one;
+  one.trigger = one.label.substr(own_prefix.size());
+  one.label.clear();
+  return one;
+}
+
+bool is_automatic(const WorkflowCheckpoint& one) {
+  return !one.trigger.empty() && one.trigger != to_string(CheckpointTrigger::run_started);
+}
 
 Checkpointer::Checkpointer(const Plan& plan, const Policies& policies, Attempt& attempt,
                            Clock& clock, CheckpointStore* store, WorkflowObserver observer)
@@ -30,6 +48,9 @@ Checkpointer::Checkpointer(const Plan& plan, const Policies& policies, Attempt& 
   for (Since& one : since_) one.time = clock.now();
   if (const std::size_t most = policies.all.front().policy.max_checkpoints; most > 0) {
     most_ = std::max(2 * most, most + fewest_to_go);
+    const auto* const compacts = dynamic_cast<const CompactsRuns*>(store);
+    bounded_ = compacts != nullptr;
+    if (bounded_ && compacts->writes_whole_runs()) slack_ = std::max(most, fewest_to_go);
   }
   for (const Policies::One& one : policies.all) counts_bytes_ |= one.policy.every.bytes != 0;
 }
@@ -106,13 +127,14 @@ void Checkpointer::failed(std::size_t node, int occurrence, Error error) {
 }
 
 // Nothing was recorded since the last checkpoint, so it is reused.
-std::optional<CheckpointInfo> Checkpointer::save(const std::string& label, WorkflowEvent about) {
+std::optional<WorkflowCheckpoint> Checkpointer::save(const std::string& label,
+                                                     WorkflowEvent about) {
   const std::uint64_t records = records_;
   {
     const std::scoped_lock lock(mutex_);
     if (saved_ == records) return newest_;
   }
-  const std::string name = ("triage/" + label).substr(0, longest_label);
+  const std::string name = (std::string(own_prefix) + label).substr(0, longest_label);
   auto made = attempt_.checkpoint(name);
   if (!made) {
     about.kind = WorkflowEventKind::checkpoint_save_failed;
@@ -120,10 +142,10 @@ std::optional<CheckpointInfo> Checkpointer::save(const std::string& label, Workf
     tell(about);
     return std::nullopt;
   }
-  CheckpointInfo info{.id = std::move(made).value(),
-                      .label = name,
-                      .time = clock_.wall_now(),
-                      .attempt = attempt_.number()};
+  WorkflowCheckpoint info = as_listed({.id = std::move(made).value(),
+                                       .label = name,
+                                       .time = clock_.wall_now(),
+                                       .attempt = attempt_.number()});
   {
     const std::scoped_lock lock(mutex_);
     saved_ = std::max(saved_, records);
@@ -133,25 +155,48 @@ std::optional<CheckpointInfo> Checkpointer::save(const std::string& label, Workf
   about.kind = WorkflowEventKind::checkpoint_saved;
   about.checkpoint = info;
   tell(about);
-  keep_few();
+  if (is_automatic(info)) keep_few(info);
   return info;
 }
 
-// Each checkpoint but the newest, the entry, before which nothing was written, and what somebody
-// has named goes, with the changes of the state that only they need. That reads the journal: it is
-// done as often as the journal doubles, and not by every checkpoint. A store that cannot do it
-// keeps them all, and a run in which it cannot be done now may be able to do it later.
-void Checkpointer::keep_few() {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (most_ == 0 || ++made_ < most_) return;
-    made_ = 0;
-  }
-  const std::size_t kept = policies_.all.front().policy.max_checkpoints;
-  const auto done = triage::detail::compact_now(attempt_, {.max_checkpoints = kept});
-  const std::scoped_lock lock(mutex_);
+// When one more was made: the oldest is taken out of the journal, which reads nothing. The changes
+// of the state that only removed ones needed stay until the journal is compacted. That reads it,
+// and is done as often as it doubles.
+void Checkpointer::keep_few(const CheckpointInfo& made) {
+  const std::scoped_lock keeping(keeping_);
+  if (!bounded_) return;
+  if (found_) kept_.push_back(made);
+  if (!found_) find_kept();
+  const std::size_t most = policies_.all.front().policy.max_checkpoints;
+  if (kept_.size() > most + slack_) forget_oldest(most);
+  if (++made_ < most_) return;
+  made_ = 0;
+  const auto done = triage::detail::compact_now(attempt_, {.max_checkpoints = most});
   if (done) most_ = std::max(most_, done.value().records / 2);
-  if (!done && done.error().code == Errc::unsupported) most_ = 0;
+}
+
+// What earlier attempts have made counts, too. Positions that the run returned to stay, or its
+// journal could not be read any more.
+void Checkpointer::find_kept() {
+  const RunId run = attempt_.run_id();
+  const auto all = run_catching([&] { return store_->checkpoints(run); });
+  if (!all) return;
+  const auto reading = run_catching([&] { return store_->read(run, {}); });
+  if (!reading) return;
+  const std::set<Sequence> returned = triage::detail::returned_to(reading.value());
+  for (const CheckpointInfo& one : all.value()) {
+    if (is_automatic(as_listed(one)) && !returned.contains(one.id.sequence)) kept_.push_back(one);
+  }
+  found_ = true;
+}
+
+// If the store fails, they go with the next one.
+void Checkpointer::forget_oldest(std::size_t most) {
+  const auto end = kept_.end() - static_cast<std::ptrdiff_t>(most);
+  const std::vector<CheckpointInfo> going(kept_.begin(), end);
+  const auto done = triage::detail::forget_checkpoints(attempt_, going);
+  if (done) kept_.erase(kept_.begin(), end);
+  if (!done && done.error().code == Errc::unsupported) bounded_ = false;
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -30,6 +31,12 @@ struct Policies {
 // occur there.
 [[nodiscard]] Result<Policies> policies_of(const Plan& plan, Schedule schedule,
                                            const std::optional<CheckpointPolicy>& of_run);
+
+// A checkpoint as it is listed: the journal has what made an automatic one as a label of the
+// library's own.
+[[nodiscard]] WorkflowCheckpoint as_listed(CheckpointInfo stored);
+// Whether max_checkpoints counts it.
+[[nodiscard]] bool is_automatic(const WorkflowCheckpoint& one);
 
 // One attempt's checkpoints. Thread-safety: all members may be called from several threads at once.
 class Checkpointer {
@@ -60,8 +67,10 @@ class Checkpointer {
     std::size_t bytes = 0;
   };
   [[nodiscard]] bool due(std::size_t policy, CheckpointTrigger trigger);
-  std::optional<CheckpointInfo> save(const std::string& label, WorkflowEvent about);
-  void keep_few();
+  std::optional<WorkflowCheckpoint> save(const std::string& label, WorkflowEvent about);
+  void find_kept();
+  void keep_few(const CheckpointInfo& made);
+  void forget_oldest(std::size_t most);
 
   const Plan& plan_;
   const Policies& policies_;
@@ -73,10 +82,16 @@ class Checkpointer {
   std::mutex mutex_{};
   std::vector<Since> since_;  // By policy; under mutex_.
   std::atomic<std::uint64_t> records_{1};
-  std::uint64_t saved_{0};                  // Of records_, at the last checkpoint; under mutex_.
-  std::optional<CheckpointInfo> newest_{};  // Under mutex_, like the next two.
-  std::size_t made_ = 0;                    // Since those beyond max_checkpoints went.
-  std::size_t most_ = 0;                    // With so many they go again; 0: never.
+  std::uint64_t saved_{0};  // Of records_, at the last checkpoint; under mutex_.
+  std::optional<WorkflowCheckpoint> newest_{};  // Under mutex_.
+  // Only the newest automatic checkpoints stay.
+  std::mutex keeping_{};               // Taken before mutex_.
+  bool bounded_ = false;               // Under keeping_, like the next ones.
+  std::size_t slack_ = 0;              // So many more may be there before they are removed.
+  std::deque<CheckpointInfo> kept_{};  // Those that may go, oldest first; see find_kept().
+  bool found_ = false;
+  std::size_t made_ = 0;  // Since the journal was compacted.
+  std::size_t most_ = 0;  // With so many it is compacted again.
 };
 
 }  // namespace triage::inline v0_1::workflow::detail

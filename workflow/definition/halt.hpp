@@ -54,6 +54,8 @@ class Halt {
 // since it has gone on.
 inline constexpr std::string_view stopped_key = "triage/stopped";
 [[nodiscard]] std::optional<Stopped> stopped_from(const Json* stored);
+// What observers are told; empty if nothing.
+[[nodiscard]] std::optional<WorkflowEventKind> event_of(const Stopped& how);
 // For people.
 [[nodiscard]] std::string what_stopped(const Stopped& how);
 

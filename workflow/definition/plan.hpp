@@ -2,6 +2,7 @@
 #pragma once
 // A checked workflow with nested ones laid out flat; used by the scheduler and the driver.
 
+#include "resource_queue.hpp"
 #include "triage/workflow/workflow.hpp"
 
 #include <cstddef>
@@ -62,6 +63,8 @@ class WorkflowBody {
   }
   // The same as a JSON object in a text, which is stored, read and compared as a whole.
   [[nodiscard]] const std::string& fingerprint_text() const noexcept { return fingerprint_text_; }
+  // Shared by its runs: a branch waits for its origin, and for its siblings.
+  [[nodiscard]] ResourceQueue& resource_queue() const noexcept { return resource_queue_; }
 
  private:
   void lay_out(const WorkflowSpec& spec, std::size_t scope);
@@ -73,6 +76,7 @@ class WorkflowBody {
   Plan plan_{};
   std::map<std::string, std::string> fingerprint_{};
   std::string fingerprint_text_{};
+  mutable ResourceQueue resource_queue_{};  // No part of the value.
 };
 
 // Assigns migrations to executors. Errors: see WorkflowBuilder::build.

@@ -31,7 +31,7 @@ std::optional<CheckpointTrigger> parse_trigger(std::string_view name) noexcept {
 }
 
 std::string_view to_string(WorkflowEventKind kind) noexcept {
-  constexpr std::array<std::string_view, 19> names{"run_started",
+  constexpr std::array<std::string_view, 20> names{"run_started",
                                                    "run_resumed",
                                                    "run_rolled_back",
                                                    "run_suspended",
@@ -49,7 +49,8 @@ std::string_view to_string(WorkflowEventKind kind) noexcept {
                                                    "checkpoint_saved",
                                                    "resource_changed",
                                                    "checkpoint_save_failed",
-                                                   "budget_spent"};
+                                                   "budget_spent",
+                                                   "deadline_passed"};
   return names[static_cast<std::size_t>(kind)];
 }
 

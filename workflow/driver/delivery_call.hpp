@@ -6,7 +6,6 @@
 #include "definition/checkpointer.hpp"
 #include "records/finished.hpp"
 #include "requests.hpp"
-#include "resource_queue.hpp"
 #include "triage/failure.hpp"
 #include "triage/policy.hpp"
 
@@ -17,6 +16,8 @@
 #include <vector>
 
 namespace triage::inline v0_1::workflow::detail {
+
+class Work;
 
 // What all deliveries of a run share. Answers do not change while handlers run.
 struct Surroundings {
@@ -34,7 +35,7 @@ struct Surroundings {
   std::string branch{};  // This run, if it is a branch with edits; else empty.
   Json rolled_back{};    // The attempt since the run was rolled back as a whole, if it was.
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
-  ResourceQueue* resource_queue = nullptr;
+  Work* work = nullptr;
   std::shared_ptr<Clock> given_clock{};  // The same, to sleep by, and for runs below this one.
 };
 

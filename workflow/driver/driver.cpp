@@ -23,15 +23,15 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       scheduler_(plan_, body.spec().options.schedule, options.max_supersteps),
       policies_(policies),
       stop_(attempt.stop_token()),
+      deadline_(attempt.deadline()),
       stores_soon_(options.store && options.store->capabilities().background_appends),
       checkpoints_(plan_, policies, attempt, *options_.clock, options.store.get(),
                    options.on_event),
       around_{body,     inputs,       attempt,       *options_.clock,     values_,
               answers_, checkpoints_, options.store, &options_.resources, options.store != nullptr},
       kept_(plan_.nodes.size()),
-      resource_queue_(work_),
       work_(options.threads, options.pool) {
-  around_.resource_queue = &resource_queue_;
+  around_.work = &work_;
   around_.reconciliations = options_.reconciliations;
   lending_ = std::make_shared<LendingClock>(options_.clock, work_, options_.halt);
   around_.given_clock = lending_;
@@ -104,6 +104,7 @@ Result<Json> Driver::run(Driven& driven) {
     return std::move(driven_on).error();
   }
   if (!failed_.empty()) return first_failure(driven);
+  if (late_) return deadline_passed(driven);
   if (spent_) return budget_spent(driven);
   if (halted() && scheduler_.waiting() + scheduler_.left() > 0) return stopped(driven);
   if (!parked_.empty()) return waiting();
@@ -120,7 +121,7 @@ Result<void> Driver::drive() {
     if (thrown_) std::rethrow_exception(thrown_);
     if (take_helm() || scheduler_.running() > 0) continue;
     TRIAGE_TRYV(std::exchange(steered_, outcome::success()));
-    if (!failed_.empty() || (spent_ && !go_on_within_budget())) break;
+    if (!failed_.empty() || late_ || (spent_ && !go_on_within_budget())) break;
     if (scheduler_.running() > 0) continue;
     if (halted()) {
       // Whether it was at its end is known when what was sent has been delivered.
@@ -166,7 +167,7 @@ void Driver::steer() {
 }
 
 Result<void> Driver::begin_ready() {
-  while (failed_.empty() && !spent_ && !halted()) {
+  while (failed_.empty() && !spent_ && !late_ && !halted()) {
     auto delivery = scheduler_.next();
     if (!delivery) break;
     const std::size_t running = scheduler_.running();

@@ -23,6 +23,7 @@ namespace triage::inline v0_1::workflow::detail {
 inline constexpr std::string_view pending_reason = "request_pending";
 inline constexpr std::string_view limit_reason = "step_limit";
 inline constexpr std::string_view budget_reason = "budget_spent";
+inline constexpr std::string_view deadline_reason = "deadline_passed";
 
 // An output and its sort key.
 struct Emitted {
@@ -43,6 +44,7 @@ struct Viewed {
 
 // The driver's results besides the run's own.
 struct Driven {
+  bool begun = false;
   std::vector<Emitted> outputs{};
   std::vector<Asked> asked{};
   Json state{};
@@ -155,6 +157,7 @@ class Driver {
   void note_rollback();
   [[nodiscard]] bool go_on_within_budget();
   [[nodiscard]] Error budget_spent(Driven& driven);
+  [[nodiscard]] Error deadline_passed(Driven& driven);
   [[nodiscard]] Error waiting();
   [[nodiscard]] Error at_limit();
   [[nodiscard]] Json result(Driven& driven);
@@ -172,6 +175,7 @@ class Driver {
   Scheduler scheduler_;
   const Policies& policies_;
   const std::stop_token stop_;
+  const std::optional<TimePoint> deadline_;
   const bool stores_soon_;  // Records reach the store without being waited for.
   Checkpointer checkpoints_;
   Surroundings around_;
@@ -184,8 +188,10 @@ class Driver {
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.
-  std::atomic<bool> spent_{false};     // Nothing more may start.
-  bool verify_ = false;                // Some of what is stored may be outdated.
+  // Nothing more may start: the budget is spent, or the deadline has passed.
+  std::atomic<bool> spent_{false};
+  std::atomic<bool> late_{false};
+  bool verify_ = false;  // Some of what is stored may be outdated.
   // What only one thread at a time sees, the one at the helm: the driver's, or one that has ended a
   // delivery while no other was there. What ends meanwhile is left to it, so nobody waits.
   Result<void> steered_ = outcome::success();
@@ -195,7 +201,6 @@ class Driver {
   bool gathers_ = false;              // The driver will settle everything.
   std::vector<Ended> ended_{};        // Not settled yet.
   std::shared_ptr<Clock> lending_{};  // Of executors: uses work_, which outlives all calls of it.
-  ResourceQueue resource_queue_;      // Likewise.
   Work work_;                         // Last: its jobs see all of the above.
 };
 

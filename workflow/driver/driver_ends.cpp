@@ -192,6 +192,8 @@ Error Driver::failed_tasks() const {
 
 // Called before each delivery that would start.
 bool Driver::may_begin() {
+  if (deadline_ && options_.clock->now() >= *deadline_) late_ = true;
+  if (late_) return false;
   if (!options_.budget) return true;
   // Given back at once: what the executor needs, it reserves itself.
   const Usage least{.input_tokens = 1, .cost_usd = least_cost_usd};
@@ -218,6 +220,15 @@ Error Driver::budget_spent(Driven& driven) {
                                 " deliveries to make",
                         .type = FailureType::quota_exhausted,
                         .reason = std::string(budget_reason)});
+}
+
+Error Driver::deadline_passed(Driven& driven) {
+  note_stopped(driven, {.how = StopKind::deadline_passed});
+  return attempt_.fail({.text = "the workflow's deadline has passed, with " +
+                                std::to_string(scheduler_.waiting() + scheduler_.left()) +
+                                " deliveries to make",
+                        .type = FailureType::timeout,
+                        .reason = std::string(deadline_reason)});
 }
 
 // Results of nested agents from before the run's rollback no longer count.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a run ends that was paused, aborted or stopped, or has spent its budget.
+// How a run ends that was paused, aborted or stopped, has spent its budget or reached its deadline.
 #include "driver.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
-constexpr std::array<std::string_view, 4> stop_kinds{"paused", "aborted", "cancelled",
-                                                     "budget_spent"};
+constexpr std::array<std::string_view, 5> stop_kinds{"paused", "aborted", "cancelled",
+                                                     "budget_spent", "deadline_passed"};
 
 }  // namespace
 
@@ -45,13 +45,17 @@ void Driver::note_stopped(Driven& driven, Stopped how) {
                                  .superstep = scheduler_.superstep(),
                                  .how = how.how == StopKind::paused ? Ran::pending : Ran::skipped});
   }
-  if (how.how == StopKind::budget_spent) {
-    checkpoints_.tell({.kind = WorkflowEventKind::budget_spent, .value = names});
-  }
+  if (const auto kind = event_of(how)) checkpoints_.tell({.kind = *kind, .value = names});
   Json stopped{{"how", to_string(how.how)}, {"not_begun", std::move(names)}};
   if (!how.why.empty()) stopped["why"] = how.why;
   attempt_.update_state(Json{{std::string(stopped_key), std::move(stopped)}});
   driven.stopped = std::move(how);
+}
+
+std::optional<WorkflowEventKind> event_of(const Stopped& how) {
+  if (how.how == StopKind::budget_spent) return WorkflowEventKind::budget_spent;
+  if (how.how == StopKind::deadline_passed) return WorkflowEventKind::deadline_passed;
+  return std::nullopt;
 }
 
 // Somebody wants it to end, and it is not at its end.
@@ -69,6 +73,7 @@ std::string what_stopped(const Stopped& how) {
       return "the workflow was aborted" + (how.why.empty() ? "" : ": " + how.why);
     case StopKind::cancelled: return "the workflow was stopped";
     case StopKind::budget_spent: return "the workflow's budget was spent";
+    case StopKind::deadline_passed: return "the workflow's deadline passed";
   }
   return {};
 }

@@ -33,18 +33,6 @@ class LendingClock final : public Clock {
   }
 
  private:
-  // A program's clock may throw.
-  class Lent {
-   public:
-    explicit Lent(Work& work) : work_(work) { work_.lend(); }
-    ~Lent() { work_.take_back(); }
-    Lent(const Lent&) = delete;
-    Lent& operator=(const Lent&) = delete;
-
-   private:
-    Work& work_;
-  };
-
   const std::shared_ptr<Clock> inner_;
   Work& work_;
   const Halt* const halt_;

@@ -12,8 +12,11 @@
 #include "delivery_call.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
+#include "work.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <sstream>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -23,8 +26,8 @@ using triage::detail::run_catching;
 
 constexpr std::string_view resource_space = "workflow.resources";
 constexpr std::size_t longest_resource = 256;
-// Of others than this run's own executors nobody tells that they are done: they are looked for, the
-// less often the longer they take.
+// Of those in another process, or of another Workflow value, nobody tells that they are done: they
+// are looked for, the less often the longer they take.
 constexpr Duration first_look = std::chrono::milliseconds(5);
 constexpr Duration longest_look = std::chrono::milliseconds(200);
 
@@ -40,6 +43,12 @@ Result<void> check_act(const ResourceAct& act) {
                      "\" has a compensation, which is not allowed: others may have built on it"};
   }
   return outcome::success();
+}
+
+std::string own_line(const CheckpointStore& store, const RunId& run) {
+  std::ostringstream name;
+  name << &store << ' ' << run;
+  return std::move(name).str();
 }
 
 // A run's turn to act on a resource.
@@ -122,10 +131,16 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
   // What is done is told at once, whoever acts on the resource now.
   const auto before = run_catching([&] { return around_.store->run(own); });
   const bool is_done = before && before.value().status == RunStatus::finished;
-  const auto place = is_done ? std::nullopt
-                             : around_.resource_queue->enter(show(resource), around_.clock,
-                                                             deadline(), stop_token());
-  if (!is_done && !place) return waited_enough();
+  std::optional<ResourceQueue::Place> place;
+  if (!is_done) {
+    // Those of another store, or another origin, act on another resource.
+    place.emplace(around_.body.resource_queue().enter(
+        own_line(*around_.store, inner_run_id(root, show(resource)))));
+    if (!place->is_first()) {
+      const Lent lent(*around_.work);
+      if (!place->wait(around_.clock, deadline(), stop_token())) return waited_enough();
+    }
+  }
   Duration look = first_look;
   std::exception_ptr thrown;
   std::optional<Error> refused;

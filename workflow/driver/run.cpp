@@ -63,7 +63,7 @@ Result<void> WorkflowRun::answer(std::string_view request, const Json& answer) {
 }
 Result<Json> WorkflowRun::state() const { return body_->state(); }
 Result<std::vector<DeliveryView>> WorkflowRun::deliveries() const { return body_->deliveries(); }
-Result<std::vector<CheckpointInfo>> WorkflowRun::checkpoints() const {
+Result<std::vector<WorkflowCheckpoint>> WorkflowRun::checkpoints() const {
   return body_->checkpoints();
 }
 Result<CheckpointId> WorkflowRun::checkpoint(std::string_view label) {

@@ -69,7 +69,7 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
     if (id_.empty()) id_ = attempt.run_id();
     looked_ = true;
   }
-  driven_ = {};
+  driven_ = {.begun = true};
   const detail::WorkflowBody& body = *workflow_.body();
   const Json& started_with = task.at("parts");
   const State state = attempt.state();
@@ -185,7 +185,7 @@ Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, cons
                                          .run = run_options()}));
 }
 
-Result<std::vector<CheckpointInfo>> WorkflowRun::Body::checkpoints() const {
+Result<std::vector<WorkflowCheckpoint>> WorkflowRun::Body::checkpoints() const {
   const RunId run = id();
   if (!options_.store || run.empty()) return Error{Errc::not_found, "the run has no store"};
   const auto& own = workflow_.body()->spec().options.checkpoints;
@@ -217,7 +217,9 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
     Error error = std::move(done).error();
     const auto& failure = error.failure();
     const std::string reason = failure ? failure->classification.reason : std::string();
-    if (reason == detail::limit_reason || reason == detail::budget_reason) {
+    const bool too_late = reason == detail::deadline_reason ||
+                          (reason == "deadline" && !driven_.begun);  // It was before it began.
+    if (reason == detail::limit_reason || reason == detail::budget_reason || too_late) {
       error.code = Errc::exhausted;
     } else if (error.code == Errc::cancelled && driven_.stopped) {
       error.detail = detail::what_stopped(*driven_.stopped);

@@ -99,7 +99,7 @@ class WorkflowRun::Body {
     }
     return outcome::success(std::move(views));
   }
-  Result<std::vector<CheckpointInfo>> checkpoints() const;
+  Result<std::vector<WorkflowCheckpoint>> checkpoints() const;
   Result<CheckpointId> checkpoint(std::string_view label);
   Result<std::vector<WorkflowEvent>> events(Sequence from) const {
     const RunId run = id();

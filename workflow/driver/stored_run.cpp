@@ -15,8 +15,6 @@ namespace {
 
 using triage::detail::run_catching;
 
-constexpr std::string_view entry_label = "triage/run_started";
-
 // Of an output: [executor, occurrence, index].
 bool is_place(const Json& place) {
   const auto counts = [](const Json& value) {
@@ -166,23 +164,22 @@ Result<std::vector<Output>> stored_outputs(CheckpointStore& store, const RunId& 
   return outcome::success(std::move(outputs));
 }
 
-Result<std::vector<CheckpointInfo>> stored_checkpoints(CheckpointStore& store, const RunId& run,
-                                                       std::size_t most) {
+Result<std::vector<WorkflowCheckpoint>> stored_checkpoints(CheckpointStore& store, const RunId& run,
+                                                           std::size_t most) {
   TRIAGE_TRY(all, run_catching([&] { return store.checkpoints(run); }));
-  const auto automatic = [](const CheckpointInfo& one) {
-    return one.label.rfind("triage/", 0) == 0 && one.label != entry_label;
-  };
-  const auto made = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), automatic));
-  std::size_t hidden = most == 0 || made <= most ? 0 : made - most;
-  std::vector<CheckpointInfo> listed;
+  std::vector<WorkflowCheckpoint> listed;
+  std::size_t automatic = 0;
   for (CheckpointInfo& one : all) {
     if (one.label.empty()) continue;
-    if (automatic(one) && hidden > 0) {
-      --hidden;
-    } else {
-      listed.push_back(std::move(one));
-    }
+    listed.push_back(as_listed(std::move(one)));
+    automatic += is_automatic(listed.back()) ? 1U : 0U;
   }
+  std::size_t hidden = most == 0 || automatic <= most ? 0 : automatic - most;
+  std::erase_if(listed, [&](const WorkflowCheckpoint& one) {
+    if (hidden == 0 || !is_automatic(one)) return false;
+    --hidden;
+    return true;
+  });
   return outcome::success(std::move(listed));
 }
 

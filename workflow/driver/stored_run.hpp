@@ -28,9 +28,9 @@ namespace triage::inline v0_1::workflow::detail {
 [[nodiscard]] std::string first_difference(const Json& one, const Json& other);
 
 // The entry, labelled ones, and the newest `most` (0: all) of the others. Errors: the store's.
-[[nodiscard]] Result<std::vector<CheckpointInfo>> stored_checkpoints(CheckpointStore& store,
-                                                                     const RunId& run,
-                                                                     std::size_t most);
+[[nodiscard]] Result<std::vector<WorkflowCheckpoint>> stored_checkpoints(CheckpointStore& store,
+                                                                         const RunId& run,
+                                                                         std::size_t most);
 
 // Creates a branch in the store without running it. Errors: those of TriageAgent::fork.
 [[nodiscard]] Result<void> make_branch(std::shared_ptr<CheckpointStore> store,

@@ -62,4 +62,16 @@ class Work {
   bool closing_ = false;
 };
 
+// The calling job only waits while this lives; a program's clock may throw.
+class Lent {
+ public:
+  explicit Lent(Work& work) : work_(work) { work_.lend(); }
+  ~Lent() { work_.take_back(); }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+ private:
+  Work& work_;
+};
+
 }  // namespace triage::inline v0_1::workflow::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "branch.hpp"
+#include "base/nearest.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -139,12 +140,14 @@ Result<Json> checked_edits(const std::vector<std::string>& executors, const RunI
   for (const auto& [path, value] : edits.outputs) {
     if (std::find(executors.begin(), executors.end(), path) == executors.end()) {
       return wrong_edit("executor " + quoted_name(path) +
-                        ", whose output is edited, does not exist");
+                        ", whose output is edited, does not exist" +
+                        triage::detail::allowed_names(path, executors));
     }
     const auto [key, stored] = last_of(checkpoint, path);
     if (stored == nullptr) {
       return wrong_edit("executor " + quoted_name(path) +
-                        ", whose output is edited, has not finished at the checkpoint");
+                        ", whose output is edited, has not finished at the checkpoint; allowed "
+                        "are those that have");
     }
     TRIAGE_TRYV(check_json(value, "an edited output"));
     TRIAGE_TRY(edited, with_output(path, *stored, value));

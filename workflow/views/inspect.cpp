@@ -80,9 +80,11 @@ void add_events(const Parts& parts, const std::string& key, const Json& value, W
     at.request = key.substr(detail::answer_prefix.size());
     at.value = value.value("value", Json());
     events.push_back(std::move(at));
-  } else if (key == detail::stopped_key && detail::stopped_from(&value) &&
-             detail::stopped_from(&value)->how == StopKind::budget_spent) {
-    at.kind = Kind::budget_spent;
+  } else if (key == detail::stopped_key) {
+    const auto stopped = detail::stopped_from(&value);
+    const auto kind = stopped ? detail::event_of(*stopped) : std::nullopt;
+    if (!kind) return;
+    at.kind = *kind;
     at.value = value.value("not_begun", Json::array());
     events.push_back(std::move(at));
   }
@@ -91,13 +93,13 @@ void add_events(const Parts& parts, const std::string& key, const Json& value, W
 void add_checkpoint(const RunId& run, const Record& record, const Json& body, WorkflowEvent at,
                     std::vector<WorkflowEvent>& events) {
   if (body.value("withdrawn", false)) return;
-  const auto label = body.value("label", std::string());
-  at.checkpoint = CheckpointInfo{.id = {run, record.seq()}, .label = label, .time = record.time()};
-  constexpr std::string_view ended = "triage/superstep_ended/";
+  at.checkpoint = detail::as_listed({.id = {run, record.seq()},
+                                     .label = body.value("label", std::string()),
+                                     .time = record.time()});
   at.kind = WorkflowEventKind::checkpoint_saved;
-  if (begins(label, ended)) {
+  if (begins(at.checkpoint->trigger, "superstep_ended/")) {
     at.kind = WorkflowEventKind::superstep_completed;
-    at.superstep = delivery_of(label).second;
+    at.superstep = delivery_of(at.checkpoint->trigger).second;
   }
   events.push_back(std::move(at));
 }
@@ -135,7 +137,7 @@ Result<std::vector<WorkflowEvent>> events_of(const RunId& run, const std::vector
     if (kind == RecordKind::suspended) plain(Kind::run_suspended);
     if (kind == RecordKind::rolled_back) {
       TRIAGE_TRY(body, record.body());
-      at.checkpoint = CheckpointInfo{.id = {run, body.value("to", Sequence{0})}};
+      at.checkpoint = WorkflowCheckpoint{{.id = {run, body.value("to", Sequence{0})}}, {}};
       plain(Kind::run_rolled_back);
       at.checkpoint.reset();
     }

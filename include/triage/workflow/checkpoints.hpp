@@ -2,12 +2,14 @@
 #pragma once
 // When a workflow run makes checkpoints, from which it can be restored or branch off.
 
+#include "triage/checkpoint.hpp"
 #include "triage/clock.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -94,12 +96,21 @@ struct Bytes {
 struct CheckpointPolicy {
   CheckpointTriggers on{};
   Every every{};
-  // How many of the newest automatic checkpoints stay besides the entry and labelled ones; 0: all.
-  // That of the run's own policy, or else its workflow's, counts. The others go while the run
-  // writes, some at a time, and cannot be restored any more (Errc::not_found); a branch has a copy
-  // of what it needs. A store that cannot compact (see triage/compaction.hpp) keeps them, but
-  // WorkflowRun::checkpoints() does not list them.
+  // How many of the newest automatic checkpoints stay; 0: all. That of the run's own policy, or
+  // else its workflow's, counts. When there is one more, the oldest goes and cannot be restored any
+  // more (Errc::not_found). Besides them stay the entry, labelled ones and those that the run was
+  // restored to; a branch has a copy of what it needs. The changes of the state that only removed
+  // ones need go later, some at a time. WorkflowRun::checkpoints() never lists more, but a store
+  // that cannot compact (see triage/compaction.hpp) keeps all, and one that writes whole runs
+  // (CompactsRuns::writes_whole_runs) up to twice as many, or 16 more.
   std::size_t max_checkpoints = 0;
+};
+
+// A checkpoint of a workflow's run.
+struct WorkflowCheckpoint : CheckpointInfo {
+  // What made an automatic one, which has no label: "run_started" (the entry), "terminate_signal",
+  // "superstep_ended/SUPERSTEP", or "TRIGGER/EXECUTOR/OCCURRENCE". At most 249 bytes.
+  std::string trigger{};
 };
 
 // The checkpoints of an executor or a nested workflow.

@@ -2,9 +2,9 @@
 #pragma once
 // What a workflow run reports to its observers.
 
-#include "triage/checkpoint.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
+#include "triage/workflow/checkpoints.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -39,6 +39,7 @@ enum class WorkflowEventKind : std::uint8_t {
   // Nothing more begins, and what was at work has ended. With what has not begun in `value`:
   // [[EXECUTOR, OCCURRENCE], …].
   budget_spent,
+  deadline_passed,  // The same.
 };
 [[nodiscard]] std::string_view to_string(WorkflowEventKind kind) noexcept;
 
@@ -51,7 +52,7 @@ struct WorkflowEvent {
   int superstep = 0;
   std::string request{};
   Json value{};
-  std::optional<CheckpointInfo> checkpoint{};
+  std::optional<WorkflowCheckpoint> checkpoint{};
   std::optional<Error> error{};
 };
 

@@ -60,7 +60,7 @@ struct BranchView {
   RunInfo run{};
   std::string parent{};  // The checkpoint it branched off at; empty for the first run.
   std::string author{};
-  std::vector<CheckpointInfo> checkpoints{};
+  std::vector<WorkflowCheckpoint> checkpoints{};
   std::map<std::string, NodeStatus> nodes{};  // By executor; for several deliveries, the worst.
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Executors of one run that act on one resource: one has its turn, the others wait in line.
+// Those in one process who act on one resource: one has its turn, the others wait in line.
 
 #include "triage/clock.hpp"
-#include "work.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -24,7 +23,6 @@ class ResourceQueue {
   // A place in a line; whoever destroys it leaves.
   class Place {
    public:
-    Place() = default;
     Place(Place&& other) noexcept
         : queue_(std::exchange(other.queue_, nullptr)),
           resource_(std::move(other.resource_)),
@@ -33,30 +31,38 @@ class ResourceQueue {
     ~Place() {
       if (queue_ != nullptr) queue_->leave(resource_, ticket_);
     }
+    [[nodiscard]] bool is_first() const {
+      const std::scoped_lock lock(queue_->mutex_);
+      return queue_->is_first(resource_, ticket_);
+    }
+    // Returns when it is first. False if a stop is requested or the deadline passes before.
+    [[nodiscard]] bool wait(Clock& clock, std::optional<TimePoint> deadline, std::stop_token stop) {
+      return queue_->wait(*this, clock, deadline, std::move(stop));
+    }
 
    private:
     friend class ResourceQueue;
     Place(ResourceQueue* queue, std::string resource, std::uint64_t ticket)
         : queue_(queue), resource_(std::move(resource)), ticket_(ticket) {}
-    ResourceQueue* queue_ = nullptr;
-    std::string resource_{};
-    std::uint64_t ticket_ = 0;
+    ResourceQueue* queue_;
+    std::string resource_;
+    std::uint64_t ticket_;
   };
 
-  explicit ResourceQueue(Work& work) : work_(work) {}
-
-  // Returns when it is this caller's turn: who came first is first. Nothing if a stop is requested
-  // or the deadline passes before.
-  [[nodiscard]] std::optional<Place> enter(const std::string& resource, Clock& clock,
-                                           std::optional<TimePoint> deadline,
-                                           std::stop_token stop) {
-    std::unique_lock lock(mutex_);
-    std::deque<std::uint64_t>& line = lines_[resource];
+  // Who came first is first.
+  [[nodiscard]] Place enter(std::string resource) {
+    const std::scoped_lock lock(mutex_);
     const std::uint64_t ticket = next_++;
-    line.push_back(ticket);
-    Place place(this, resource, ticket);
-    if (line.front() == ticket) return place;
-    lock.unlock();
+    lines_[resource].push_back(ticket);
+    return {this, std::move(resource), ticket};
+  }
+
+ private:
+  [[nodiscard]] bool is_first(const std::string& resource, std::uint64_t ticket) const {
+    return lines_.at(resource).front() == ticket;
+  }
+  bool wait(const Place& place, Clock& clock, std::optional<TimePoint> deadline,
+            std::stop_token stop) {
     bool late = false;
     const auto ring = [&] {
       const std::scoped_lock now(mutex_);
@@ -64,18 +70,13 @@ class ResourceQueue {
       changed_.notify_all();
     };
     const std::unique_ptr<Alarm> alarm = deadline ? clock.alarm(*deadline, ring) : nullptr;
-    work_.lend();
-    lock.lock();
-    const bool turn =
-        changed_.wait(lock, std::move(stop), [&] { return late || line.front() == ticket; });
-    const bool mine = turn && line.front() == ticket;
-    lock.unlock();
-    work_.take_back();
-    if (!mine) return std::nullopt;
-    return place;
+    std::unique_lock lock(mutex_);
+    const auto first = [&] { return is_first(place.resource_, place.ticket_); };
+    const bool woken = changed_.wait(lock, std::move(stop), [&] { return late || first(); });
+    const bool mine = woken && first();
+    lock.unlock();  // The alarm may be ringing.
+    return mine;
   }
-
- private:
   void leave(const std::string& resource, std::uint64_t ticket) {
     {
       const std::scoped_lock lock(mutex_);
@@ -86,7 +87,6 @@ class ResourceQueue {
     changed_.notify_all();
   }
 
-  Work& work_;
   std::mutex mutex_{};
   std::condition_variable_any changed_{};
   std::map<std::string, std::deque<std::uint64_t>> lines_{};  // Without empty ones.

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Runs with a deadline: running work ends, nothing more starts.
+#include "kit.hpp"
+#include "triage/testing/simulated_clock.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::map<std::string, Ran> ran(const WorkflowRun& run) {
+  const auto deliveries = run.deliveries();
+  REQUIRE_OK(deliveries);
+  std::map<std::string, Ran> how;
+  for (const DeliveryView& one : deliveries.value()) how[one.executor] = one.how;
+  return how;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a deadline that passes lets running work finish and begins nothing more; a later one goes on",
+    "[workflow][deadline]") {
+  const Schedule schedule = GENERATE(Schedule::supersteps, Schedule::eager);
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  std::atomic<int> calls{0};
+  const auto work = [&](Duration takes) {
+    return stateless([&, takes](const int& n, Context& context) {
+      ++calls;
+      CHECK(context.deadline().has_value());
+      clock->advance(takes);
+      CHECK_FALSE(context.stop_token().stop_requested());
+      return n + 1;
+    });
+  };
+  const auto hours = [](int n) { return std::chrono::hours(n); };
+  const auto graph = built(WorkflowBuilder("w", {.schedule = schedule})
+                               .executor("a", work(hours(1)))
+                               .executor("b", work(hours(5)), {.timeout = hours(6)})
+                               .executor("c", work(hours(1)))
+                               .start("a")
+                               .chain({"a", "b", "c"}));
+  const auto store = memory();
+  int told = 0;
+  const auto until = [&](TimePoint deadline) {
+    return WorkflowRunOptions{.run_id = "w",
+                              .store = store,
+                              .deadline = deadline,
+                              .clock = clock,
+                              .on_event = [&](const WorkflowEvent& event) {
+                                if (event.kind == WorkflowEventKind::deadline_passed) ++told;
+                              }};
+  };
+  WorkflowRun run(graph, until(testing::SimulatedClock::start + hours(3)));
+  const auto late = run.run(1);
+  CHECK_ERRC(Errc::exhausted, late);
+  CHECK_THAT(late.error().detail, ContainsSubstring("deadline has passed, with 1 deliver"));
+  CHECK(calls == 2);  // b took its time, and its result counts.
+  CHECK(told == 1);
+  CHECK(ran(run) ==
+        std::map<std::string, Ran>{{"a", Ran::done}, {"b", Ran::done}, {"c", Ran::skipped}});
+  const auto recorded = run.events();
+  REQUIRE_OK(recorded);
+  CHECK(std::any_of(recorded.value().begin(), recorded.value().end(), [](const auto& event) {
+    return event.kind == WorkflowEventKind::deadline_passed &&
+           event.value == Json::array({Json::array({"c", 1})});
+  }));
+  WorkflowRun other(graph, {.run_id = "w", .store = store, .clock = clock});
+  const auto stopped = other.stopped();
+  REQUIRE_OK(stopped);
+  REQUIRE(stopped.value().has_value());
+  CHECK(stopped.value()->how == StopKind::deadline_passed);
+  // The deadline is stored, and still holds.
+  CHECK_ERRC(Errc::exhausted, other.resume());
+  CHECK(calls == 2);
+
+  WorkflowRun rest(graph, until(clock->now() + hours(3)));
+  const auto done = rest.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 4);
+  CHECK(calls == 3);
+  CHECK(called(rest) == std::set<std::string>{"c"});
+  CHECK_FALSE(rest.stopped().value().has_value());
+}
+
+TEST_CASE("a run whose last executor finishes after the deadline has finished",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) {
+                                           clock->advance(std::chrono::hours(2));
+                                           return n + 1;
+                                         }))
+                               .start("a"));
+  WorkflowRun run(graph, {.deadline = clock->now() + std::chrono::hours(1), .clock = clock});
+  const auto done = run.run(1);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 2);
+}
+
+TEST_CASE("tasks that a deadline has kept from beginning are skipped, with why",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  TaskGraph tasks("w");
+  tasks
+      .agent("ann",
+             [&](const TaskInput&, Context&) {
+               clock->advance(std::chrono::hours(1));
+               return Json(1);
+             })
+      .task({.id = "a"})
+      .task({.id = "b", .depends_on = {"a"}});
+  const auto store = memory();
+  WorkflowRun run(built(tasks), {.run_id = "w",
+                                 .store = store,
+                                 .deadline = clock->now() + std::chrono::minutes(30),
+                                 .clock = clock});
+  CHECK_ERRC(Errc::exhausted, run.run(nullptr));
+  const auto views = tasks.tasks(run);
+  REQUIRE_OK(views);
+  CHECK(views.value()[0].status == TaskStatus::completed);
+  CHECK(views.value()[1].status == TaskStatus::skipped);
+  CHECK(views.value()[1].why == "the workflow's deadline passed");
+}
