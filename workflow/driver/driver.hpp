@@ -158,6 +158,7 @@ class Driver {
   [[nodiscard]] bool go_on_within_budget();
   [[nodiscard]] Error budget_spent(Driven& driven);
   [[nodiscard]] Error deadline_passed(Driven& driven);
+  [[nodiscard]] Error left_over(Driven& driven, StopKind how, Failure failure);
   [[nodiscard]] Error waiting();
   [[nodiscard]] Error at_limit();
   [[nodiscard]] Json result(Driven& driven);

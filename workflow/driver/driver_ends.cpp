@@ -214,21 +214,24 @@ bool Driver::go_on_within_budget() {
 }
 
 Error Driver::budget_spent(Driven& driven) {
-  note_stopped(driven, {.how = StopKind::budget_spent});
-  return attempt_.fail({.text = "the workflow's budget is spent, with " +
-                                std::to_string(scheduler_.waiting() + scheduler_.left()) +
-                                " deliveries to make",
-                        .type = FailureType::quota_exhausted,
-                        .reason = std::string(budget_reason)});
+  return left_over(driven, StopKind::budget_spent,
+                   {.text = "the workflow's budget is spent",
+                    .type = FailureType::quota_exhausted,
+                    .reason = std::string(budget_reason)});
 }
 
 Error Driver::deadline_passed(Driven& driven) {
-  note_stopped(driven, {.how = StopKind::deadline_passed});
-  return attempt_.fail({.text = "the workflow's deadline has passed, with " +
-                                std::to_string(scheduler_.waiting() + scheduler_.left()) +
-                                " deliveries to make",
-                        .type = FailureType::timeout,
-                        .reason = std::string(deadline_reason)});
+  return left_over(driven, StopKind::deadline_passed,
+                   {.text = "the workflow's deadline has passed",
+                    .type = FailureType::timeout,
+                    .reason = std::string(deadline_reason)});
+}
+
+Error Driver::left_over(Driven& driven, StopKind how, Failure failure) {
+  note_stopped(driven, {.how = how});
+  failure.text +=
+      ", with " + std::to_string(scheduler_.waiting() + scheduler_.left()) + " deliveries to make";
+  return attempt_.fail(std::move(failure));
 }
 
 // Results of nested agents from before the run's rollback no longer count.
