@@ -13,18 +13,6 @@ using namespace triage::workflow;
 using namespace triage::test;
 using Catch::Matchers::ContainsSubstring;
 
-namespace {
-
-std::map<std::string, Ran> ran(const WorkflowRun& run) {
-  const auto deliveries = run.deliveries();
-  REQUIRE_OK(deliveries);
-  std::map<std::string, Ran> how;
-  for (const DeliveryView& one : deliveries.value()) how[one.executor] = one.how;
-  return how;
-}
-
-}  // namespace
-
 TEST_CASE(
     "a deadline that passes lets running work finish and begins nothing more; a later one goes on",
     "[workflow][deadline]") {
@@ -64,7 +52,7 @@ TEST_CASE(
   CHECK_THAT(late.error().detail, ContainsSubstring("deadline has passed, with 1 deliver"));
   CHECK(calls == 2);  // b took its time, and its result counts.
   CHECK(told == 1);
-  CHECK(ran(run) ==
+  CHECK(how_they_ran(run) ==
         std::map<std::string, Ran>{{"a", Ran::done}, {"b", Ran::done}, {"c", Ran::skipped}});
   const auto recorded = run.events();
   REQUIRE_OK(recorded);

@@ -8,6 +8,7 @@
 #include "triage/workflow/run.hpp"
 #include "triage/workflow/task_graph.hpp"
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -35,6 +36,14 @@ inline std::set<std::string> called(const workflow::WorkflowRun& run) {
     if (begun) paths.insert(one.executor);
   }
   return paths;
+}
+
+inline std::map<std::string, workflow::Ran> how_they_ran(const workflow::WorkflowRun& run) {
+  const auto deliveries = run.deliveries();
+  REQUIRE_OK(deliveries);
+  std::map<std::string, workflow::Ran> how;
+  for (const auto& one : deliveries.value()) how[one.executor] = one.how;
+  return how;
 }
 
 }  // namespace triage::test

@@ -54,14 +54,6 @@ class Meanwhile final : public Clock {
   std::atomic<Duration::rep> now_{0};
 };
 
-std::map<std::string, Ran> how_they_ran(const WorkflowRun& run) {
-  const auto deliveries = run.deliveries();
-  REQUIRE_OK(deliveries);
-  std::map<std::string, Ran> how;
-  for (const DeliveryView& one : deliveries.value()) how[one.executor] = one.how;
-  return how;
-}
-
 }  // namespace
 
 TEST_CASE("a run that is paused ends when what is at work has finished, and goes on later",
