@@ -29,6 +29,16 @@ long open_files(const std::string& path) {
   });
 }
 
+// A store with one run.
+struct WithRun {
+  const TempFolder folder{};
+  const std::string journal = folder.file("store") + "/runs/run-1.jsonl";
+  const std::string keys = folder.file("store") + "/keys.jsonl";
+  const std::shared_ptr<JsonFileStore> store = JsonFileStore::open(folder.file("store")).value();
+  Journal told{"run-1"};
+  const Lease lease = store->start({.id = "run-1"}, std::vector<Record>{started(told)}).value();
+};
+
 // No file grows beyond this size, as on a full disk.
 class FullDisk {
  public:
@@ -53,28 +63,24 @@ class FullDisk {
 
 TEST_CASE("an owner whose file lost acknowledged records writes none behind the hole",
           "[stores][json_file]") {
-  const TempFolder folder;
-  const auto store = JsonFileStore::open(folder.file("store")).value();
-  Journal told("run-1");
-  const auto lease = store->start({.id = "run-1"}, std::vector<Record>{started(told)});
-  REQUIRE_OK(lease);
-  const std::string path = folder.file("store") + "/runs/run-1.jsonl";
-  const auto size = std::filesystem::file_size(path);
-  const std::vector<Record> second{step(told, "a")};
-  const std::vector<Record> third{step(told, "b")};
-  const std::vector<Record> fourth{step(told, "c")};
-  REQUIRE_OK(store->append(lease.value(), second, RunStatus::running));
-  REQUIRE_OK(store->append(lease.value(), third, RunStatus::running));
-  std::filesystem::resize_file(path, size);
-  const auto refused = store->append(lease.value(), fourth, RunStatus::running);
+  WithRun with;
+  JsonFileStore& store = *with.store;
+  const auto size = std::filesystem::file_size(with.journal);
+  const std::vector<Record> second{step(with.told, "a")};
+  const std::vector<Record> third{step(with.told, "b")};
+  const std::vector<Record> fourth{step(with.told, "c")};
+  REQUIRE_OK(store.append(with.lease, second, RunStatus::running));
+  REQUIRE_OK(store.append(with.lease, third, RunStatus::running));
+  std::filesystem::resize_file(with.journal, size);
+  const auto refused = store.append(with.lease, fourth, RunStatus::running);
   CHECK_ERRC(Errc::corrupt, refused);
   CHECK(refused.error().detail.find("behind 1 up to 3") != std::string::npos);
   // The next owner continues from what remains.
-  REQUIRE_OK(store->release(lease.value()));
-  const auto next = store->acquire("run-1");
+  REQUIRE_OK(store.release(with.lease));
+  const auto next = store.acquire("run-1");
   REQUIRE_OK(next);
-  REQUIRE_OK(store->append(next.value(), second, RunStatus::finished));
-  CHECK(store->read("run-1", {}).value().records.size() == 2);
+  REQUIRE_OK(store.append(next.value(), second, RunStatus::finished));
+  CHECK(store.read("run-1", {}).value().records.size() == 2);
 }
 
 TEST_CASE("a pipe or a folder among the runs is no run, and nobody waits for it",
@@ -96,28 +102,23 @@ TEST_CASE("a pipe or a folder among the runs is no run, and nobody waits for it"
 
 TEST_CASE("records and keys that do not fit on the disk are refused, and nothing of them stays",
           "[stores][json_file]") {
-  const TempFolder folder;
-  const auto store = JsonFileStore::open(folder.file("store")).value();
-  Journal told("run-1");
-  const auto lease = store->start({.id = "run-1"}, std::vector<Record>{started(told)});
-  REQUIRE_OK(lease);
-  REQUIRE_OK(store->put_if("s", "k", 0, "small"));
-  const std::string journal = folder.file("store") + "/runs/run-1.jsonl";
-  const std::string keys = folder.file("store") + "/keys.jsonl";
-  const auto size = std::filesystem::file_size(journal);
-  const auto keys_size = std::filesystem::file_size(keys);
-  const std::vector<Record> large{step(told, std::string(1'000, 'a')),
-                                  step(told, std::string(1'000, 'b'))};
+  WithRun with;
+  JsonFileStore& store = *with.store;
+  REQUIRE_OK(store.put_if("s", "k", 0, "small"));
+  const auto size = std::filesystem::file_size(with.journal);
+  const auto keys_size = std::filesystem::file_size(with.keys);
+  const std::vector<Record> large{step(with.told, std::string(1'000, 'a')),
+                                  step(with.told, std::string(1'000, 'b'))};
   {
     const FullDisk full(std::max(size, keys_size) + 200);  // Room for a part of it.
-    CHECK_ERRC(Errc::io, store->append(lease.value(), large, RunStatus::running));
-    CHECK_ERRC(Errc::io, store->put_if("s", "k", 1, std::string(1'000, 'c')));
+    CHECK_ERRC(Errc::io, store.append(with.lease, large, RunStatus::running));
+    CHECK_ERRC(Errc::io, store.put_if("s", "k", 1, std::string(1'000, 'c')));
   }
-  CHECK(std::filesystem::file_size(journal) == size);
-  CHECK(std::filesystem::file_size(keys) == keys_size);
-  CHECK(store->get("s", "k").value()->bytes == "small");
-  REQUIRE_OK(store->append(lease.value(), large, RunStatus::running));
-  CHECK(store->read("run-1", {}).value().records.size() == 3);
+  CHECK(std::filesystem::file_size(with.journal) == size);
+  CHECK(std::filesystem::file_size(with.keys) == keys_size);
+  CHECK(store.get("s", "k").value()->bytes == "small");
+  REQUIRE_OK(store.append(with.lease, large, RunStatus::running));
+  CHECK(store.read("run-1", {}).value().records.size() == 3);
 }
 
 TEST_CASE("the keys' file stays open, so that no file that takes its place has its number",
