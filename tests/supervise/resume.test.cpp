@@ -32,6 +32,17 @@ echo ready > $W/told
 wait
 )";
 
+// Suspends two runs whose first attempt fails until 2 ms later, which has passed when a script has run.
+void put_aside(const Workshop& shop, const std::string& script) {
+  const std::string policy = shop.file("policy.json");
+  std::ofstream(policy) << R"({"default": {"strategy": "retry", "delay": "2ms"}})";
+  for (const char* run : {"r1", "r2"}) {
+    const Printed printed =
+        shop.run({"--run", run, "--max-wait", "1ms", "--policy", policy}, {script});
+    REQUIRE(printed.status == 75);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("30 kills of the supervisor leave no process beside the next attempt", "[resume]") {
@@ -146,12 +157,9 @@ echo $TRIAGE_RUN_ID >> $W/ran
   }
   SECTION("those that are due") {
     option = "--due";
-    const std::string script = shop.script(
-        "a",
-        "[ $TRIAGE_ATTEMPT = 1 ] && echo 'HTTP 429, retry after 1 seconds' >&2 && exit 1\n" + rest);
-    for (const char* run : {"r1", "r2"}) {
-      REQUIRE(shop.run({"--run", run, "--max-wait", "1ms"}, {script}).status == 75);
-    }
+    const std::string script =
+        shop.script("a", "[ $TRIAGE_ATTEMPT = 1 ] && echo 'HTTP 503' >&2 && exit 1\n" + rest);
+    put_aside(shop, script);
   }
   Beside all({TRIAGE_COMMAND, "resume", option, "--store", shop.store()});
   const std::string first = shop.next_word();
@@ -165,13 +173,11 @@ echo $TRIAGE_RUN_ID >> $W/ran
 
 TEST_CASE("a stop ends the run in progress, and the due runs behind it still wait", "[resume]") {
   const Workshop shop;
-  const std::string script = shop.script(
-      "a",
-      "[ $TRIAGE_ATTEMPT = 1 ] && echo 'HTTP 429, retry after 1 seconds' >&2 && exit 1\n"
-      "echo $TRIAGE_RUN_ID > $W/told\nexec sleep 1000");
-  for (const char* run : {"r1", "r2"}) {
-    REQUIRE(shop.run({"--run", run, "--max-wait", "1ms"}, {script}).status == 75);
-  }
+  const std::string script =
+      shop.script("a",
+                  "[ $TRIAGE_ATTEMPT = 1 ] && echo 'HTTP 503' >&2 && exit 1\n"
+                  "echo $TRIAGE_RUN_ID > $W/told\nexec sleep 1000");
+  put_aside(shop, script);
   Beside all({TRIAGE_COMMAND, "resume", "--due", "--store", shop.store()});
   static_cast<void>(shop.next_word());
   CHECK(all.end_with(SIGTERM) == 128 + SIGTERM);
