@@ -32,7 +32,8 @@ echo ready > $W/told
 wait
 )";
 
-// Suspends two runs whose first attempt fails until 2 ms later, which has passed when a script has run.
+// Suspends two runs whose first attempt fails until 2 ms later, which has passed when a script has
+// run.
 void put_aside(const Workshop& shop, const std::string& script) {
   const std::string policy = shop.file("policy.json");
   std::ofstream(policy) << R"({"default": {"strategy": "retry", "delay": "2ms"}})";

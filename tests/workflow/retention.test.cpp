@@ -138,6 +138,35 @@ TEST_CASE("a run never has more automatic checkpoints than it may, but those it 
   }
 }
 
+TEST_CASE("a checkpoint that the run was restored to stays, however many follow",
+          "[workflow][retention]") {
+  const auto store = memory();
+  bool tired = true;
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) {
+                                           if (n == 20 && std::exchange(tired, false))
+                                             throw std::runtime_error("tired");
+                                           return n + 1;
+                                         }))
+                               .start("a")
+                               .edge("a", "a", when<int>([](int n) { return n < 60; })));
+  const WorkflowRunOptions options{
+      .run_id = "w",
+      .store = store,
+      .checkpoints =
+          CheckpointPolicy{.on = CheckpointTrigger::task_completed, .max_checkpoints = most_kept}};
+  WorkflowRun run(graph, options);
+  CHECK_ERRC(Errc::escalated, run.run(1));
+  const auto before = run.checkpoints();
+  REQUIRE_OK(before);
+  const std::string target = to_string(before.value()[2].id);
+  REQUIRE_OK(run.restore(target));
+  CHECK(inspect(*store, target));
+  WorkflowRun later(graph, options);
+  REQUIRE_OK(later.resume());
+  CHECK(later.handler_calls() == 0);
+}
+
 TEST_CASE("checkpoints beyond their number go while the run writes; a branch keeps what it needs",
           "[workflow][retention]") {
   Rounds graph;
