@@ -88,6 +88,8 @@ TEST_CASE("bytes that are no value are a sticky error that names field and place
   CHECK_THAT(one.error.detail,
              ContainsSubstring("a step's tool_output is not JSON: a value is expected, at byte 6"));
   CHECK(one.seen.empty());
+  CHECK_THAT(problem_of({.tool_input = "1 2"}).detail,
+             ContainsSubstring("something follows the value, at byte 2"));
   CHECK_THAT(problem_of({.metadata = "\x5f\xff", .format = Format::cbor}).detail,
              ContainsSubstring("a step's metadata is not CBOR that can be stored"));
 }
