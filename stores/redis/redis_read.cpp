@@ -114,12 +114,13 @@ void take_entry(const RunId& run, const redisReply& entry, SequenceRange range,
 Error odd_redis_answer() { return {Errc::io, "the Redis server gave an answer of another shape"}; }
 
 Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range) {
+  TRIAGE_TRYV(check_run_id(run));
   // The more often its records were replaced meanwhile, the more are read at once.
   std::size_t page = first_page;
   for (int reading_of = 1;; ++reading_of, page *= 4) {
-    TRIAGE_TRY(facts, facts_of(run));
-    JournalReading reading{.info = std::move(facts.info)};
-    TRIAGE_TRY(after, read_entries(run, range, page, reading));
+    JournalReading reading;
+    RunFacts facts;
+    TRIAGE_TRY(after, read_entries(run, range, page, facts, reading));
     // Whether another run, or another journal of it, took its place meanwhile.
     const std::string birth = text_of(field_of(*after, "birth"));
     const bool same = birth == facts.birth;
@@ -135,13 +136,16 @@ Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range
   }
 }
 
-// The run's facts as they are afterwards.
+// The run's facts as they are afterwards. Those before are asked for together with the first page,
+// so that nothing comes between the two, or beside a reading of one page.
 Result<RedisReply> RedisJournals::read_entries(const RunId& run, SequenceRange range,
-                                               std::size_t page, JournalReading& out) {
+                                               std::size_t page, RunFacts& before,
+                                               JournalReading& out) {
   const std::string till = std::to_string(range.last) + "-0";
   std::string from = std::to_string(range.first) + "-0";
-  while (true) {
+  for (bool first = true;; first = false) {
     std::vector<RedisWords> questions;
+    if (first) questions.push_back({"HGETALL", facts_key(run)});
     // The id of the entry behind the range is greater, but its first records may be in the range.
     // It is asked for first, so that what is appended meanwhile can only be missing at the end.
     const bool ends = range.last < largest_sequence;
@@ -152,13 +156,22 @@ Result<RedisReply> RedisJournals::read_entries(const RunId& run, SequenceRange r
     questions.push_back({"XRANGE", log_key(run), from, till, "COUNT", std::to_string(page)});
     questions.push_back({"HGETALL", facts_key(run)});
     TRIAGE_TRY(answers, ask_all(questions));
-    TRIAGE_TRY(entries, std::move(answers[ends ? 1 : 0]));
+    auto answer = answers.begin();
+    if (first) {
+      TRIAGE_TRY(stored, std::move(*answer++));
+      TRIAGE_TRY(facts, facts_in(run, *stored));
+      before = std::move(facts);
+      out.info = before.info;
+    }
+    const auto behind = answer;
+    if (ends) ++answer;
+    TRIAGE_TRY(entries, std::move(*answer));
     for (std::size_t i = 0; i < entries->elements; ++i) {
       take_entry(run, *entries->element[i], range, out);
     }
     if (entries->elements < page) {
       if (ends) {
-        TRIAGE_TRY(next, std::move(answers.front()));
+        TRIAGE_TRY(next, std::move(*behind));
         // An entry that cannot be read has no records in the range.
         const redisReply* const entry = next->elements > 0 ? next->element[0] : nullptr;
         const bool whole = entry != nullptr && entry->elements == 2 &&

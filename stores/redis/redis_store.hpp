@@ -86,7 +86,8 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
   void forget_gone(const std::vector<RunId>& gone);
   [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
   [[nodiscard]] Result<RedisReply> read_entries(const RunId& run, SequenceRange range,
-                                                std::size_t page, JournalReading& out);
+                                                std::size_t page, RunFacts& before,
+                                                JournalReading& out);
   [[nodiscard]] Result<RunFacts> facts_in(const RunId& run, const redisReply& stored);
   [[nodiscard]] Result<bool> owned(const RunFacts& facts);
   [[nodiscard]] Result<void> add_records(const Lease& lease, std::span<const Record> records,

@@ -89,3 +89,24 @@ TEST_CASE("a run in Redis that is compacted between two pages of its reading is 
   REQUIRE_OK(reader);
   read_while_compacted(questions, "r", *owner, *reader.value(), 10);
 }
+
+TEST_CASE("a run in Redis that is replaced before each question is read in one page",
+          "[stores][redis][compaction]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto owner = RedisStore::open(server.url()).value();
+  FaultProxy proxy(server.port());
+  const auto reader = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()));
+  REQUIRE_OK(reader);
+  const Lease lease = long_run(*owner, "r", 1);
+  auto& compacts = dynamic_cast<CompactsRuns&>(*owner);
+  Sequence seq = 400;  // What is left fits into a page.
+  proxy.answer_with([&](std::string_view) {
+    const std::vector<SequenceRange> ranges{{2, ++seq}};
+    CHECK(compacts.replace(lease, ranges, page_of(seq, 1)));
+    return std::string();
+  });
+  const auto reading = reader.value()->read("r", {});
+  REQUIRE_OK(reading);
+  CHECK(reading.value().records.size() == 603 - seq);
+}
