@@ -105,6 +105,10 @@ class Permit {
   }
   // Fills in `took` and what the request says.
   void report(GateOutcome outcome);
+  // The same; `now` was just read from the gates' clock.
+  void report(GateOutcome outcome, TimePoint now);
+  // When all gates were passed.
+  [[nodiscard]] TimePoint entered() const noexcept { return entered_; }
 
  private:
   friend class GateKeeper;
@@ -142,6 +146,8 @@ class GateKeeper {
   // Passes all gates or none. Returns the first answer other than `pass`; sets `permit` on `pass`.
   // Fills in request.now and request.wall.
   [[nodiscard]] GateAnswer enter(GateRequest request, Permit& permit) const;
+  // The same; `now` was just read from the gates' clock.
+  [[nodiscard]] GateAnswer enter(GateRequest request, Permit& permit, TimePoint now) const;
   [[nodiscard]] bool empty() const noexcept { return gates_ == nullptr; }
 
  private:

@@ -23,8 +23,11 @@ Permit& Permit::operator=(Permit&& other) noexcept {
 }
 
 void Permit::report(GateOutcome outcome) {
+  if (passed_ > 0) report(outcome, gates_->clock->now());
+}
+
+void Permit::report(GateOutcome outcome, TimePoint now) {
   if (passed_ == 0) return;
-  const TimePoint now = gates_->clock->now();
   outcome.took = now - entered_;
   outcome.retry = retry_;
   outcome.after = after_;
@@ -69,7 +72,13 @@ GateKeeper::GateKeeper(std::vector<std::shared_ptr<Gate>> gates, std::shared_ptr
 GateAnswer GateKeeper::enter(GateRequest request, Permit& permit) const {
   permit.give_back();
   if (empty()) return {};
-  request.now = gates_->clock->now();
+  return enter(request, permit, gates_->clock->now());
+}
+
+GateAnswer GateKeeper::enter(GateRequest request, Permit& permit, TimePoint now) const {
+  permit.give_back();
+  if (empty()) return {};
+  request.now = now;
   if (gates_->needs_wall_time) request.wall = gates_->clock->wall_now();
   permit.gates_ = gates_;
   permit.tool_ = request.tool;

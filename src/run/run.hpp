@@ -228,7 +228,7 @@ class Run {
   Input refuse_attempt(Failure failure, const char* why);
   Input too_late_to_start(std::string text);
   [[nodiscard]] Duration expected_duration() const noexcept;
-  void learn_duration() noexcept;
+  std::optional<TimePoint> learn_duration() noexcept;  // Returns when the attempt ended.
   [[nodiscard]] bool tries_anyway(Duration left) const noexcept;
   Input cancel(std::string detail);
   Outcome end();
@@ -310,7 +310,7 @@ class Run {
   Input refuse_entry(const GateAnswer& answer);
   Input refuse_held();
   Input wait_at_gate(Duration delay);
-  void leave_attempt(bool succeeded);
+  void leave_attempt(bool succeeded, std::optional<TimePoint> ended = {});
   void give_back_permit() noexcept {
     if (permit_ != nullptr) *permit_ = Permit();
   }

@@ -62,7 +62,9 @@ Input Run::enter_gates() {
   }
   Failing* held = data_ ? data_->made_failing.get() : nullptr;
   if (held != nullptr) request.waited = held->situation.gate_waited;
-  GateAnswer answer = core_.gates.enter(request, *permit_);
+  // Without set-up nothing takes time between looking at the deadline and this.
+  const bool just_read = attempt_ == 0 && !data_ && attempt_began_;
+  GateAnswer answer = core_.gates.enter(request, *permit_, just_read ? *attempt_began_ : now());
   if (answer.kind == GateAnswer::Kind::wait) {
     Situation& s = data().situation();
     s.gate_wait = answer.wait;
@@ -104,10 +106,10 @@ Input Run::wait_at_gate(Duration delay) {
 }
 
 // After the attempt: reports to the gates how it went.
-void Run::leave_attempt(bool succeeded) {
+void Run::leave_attempt(bool succeeded, std::optional<TimePoint> ended) {
   if (permit_ == nullptr) return;
   if (succeeded) {
-    permit_->succeeded();
+    permit_->report({}, ended ? *ended : now());
   } else {
     const Classification& found = data_->context().classification;
     permit_->failed(found.type, found.reason, found.retry_after);

@@ -186,7 +186,7 @@ Input Run::invoke() {
   if (core_.gates.empty()) {
     if (const auto instead = refuse_to_start()) return *instead;
   } else if (attempt_began_) {
-    attempt_began_ = now();  // Waiting at the gates was not part of it.
+    attempt_began_ = permit_->entered();  // Waiting at the gates was not part of it.
   }
   ++attempt_;
   Attempt& attempt = open_attempt();
@@ -202,15 +202,16 @@ Input Run::invoke() {
   open_attempt_.store(0, std::memory_order_relaxed);
   AttemptPool::wait_for_calls(attempt);  // An effect on another thread belongs to this attempt.
   const bool over = timed && end_attempt_time();
+  std::optional<TimePoint> ended;
   if (attempt_began_ && result == Input::succeeded) [[unlikely]]
-    learn_duration();
+    ended = learn_duration();
   if (!data_ && core_.judges_return) [[unlikely]]
     make_data();
   if (!data_) [[likely]] {
     if (observer() != nullptr) [[unlikely]]
       emit(EventKind::attempt_succeeded);
     if (permit_ != nullptr) [[unlikely]]
-      leave_attempt(true);
+      leave_attempt(true, ended);
     return result;
   }
   return settle(result, over);

@@ -65,15 +65,17 @@ Duration Run::expected_duration() const noexcept {
   return std::max(core_.options.expected_duration, learnt);
 }
 
-void Run::learn_duration() noexcept {
-  if (!core_.options.learn_duration || !attempt_began_) return;
-  const Duration::rep took = (now() - *attempt_began_).count();
+std::optional<TimePoint> Run::learn_duration() noexcept {
+  if (!core_.options.learn_duration) return std::nullopt;
+  const TimePoint ended = now();
+  const Duration::rep took = (ended - *attempt_began_).count();
   const Duration::rep before = core_.learnt_duration.load(std::memory_order_relaxed);
   // Success despite the average leaving no time for it proves the average wrong.
   const auto until = deadline();
   const bool proved = until && Duration(before) >= *until - *attempt_began_;
   core_.learnt_duration.store(before == 0 || proved ? took : before + (took - before) / 8,
                               std::memory_order_relaxed);
+  return ended;
 }
 
 // Only successes teach durations, so without exceptions a wrong average would stay for ever.
