@@ -9,6 +9,7 @@
 #include "supervise/protocol/recovery_file.hpp"
 #include "supervise/spec/command_gates.hpp"
 #include "supervise/workspace/attempt_files.hpp"
+#include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -200,7 +201,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   const Result<void> started = io.start(std::move(planned), [&](pid_t pid) -> Result<void> {
     TRIAGE_TRY(mark, mark_of(pid));
     mark.token = token;
-    TRIAGE_TRYV(attempt.checkpoint(to_label(mark)));
+    TRIAGE_TRYV(detail::own_checkpoint(attempt, to_label(mark)));
     recorded = true;
     return outcome::success();
   });

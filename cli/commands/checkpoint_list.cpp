@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
+#include "triage/detail/own_label.hpp"
 #include "triage/journal.hpp"
 
 #include <algorithm>
@@ -116,8 +117,9 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
   std::vector<bool> current;
   for (std::size_t i = 0; i < journal.positions().size(); ++i) {
     CheckpointInfo info = journal.info(i);
-    if (!arguments.label.empty() && info.label != arguments.label) continue;
-    info.label = shown_label(info.label, arguments.all || !arguments.label.empty());
+    const std::string stored = detail::stored_label(info);
+    if (!arguments.label.empty() && stored != arguments.label) continue;
+    if (arguments.all || !arguments.label.empty()) info.label = stored;
     shown.push_back(std::move(info));
     current.push_back(
         std::binary_search(branch.begin(), branch.end(), static_cast<std::uint32_t>(i)));

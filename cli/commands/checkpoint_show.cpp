@@ -9,6 +9,7 @@
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "supervise/spec/redaction.hpp"
+#include "triage/detail/own_label.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/step.hpp"
 
@@ -236,8 +237,8 @@ Result<Shown> gather(const ShowArguments& arguments) {
   shown.redactor = supervise::redactor_of(shown.timeline.journal.start().value("task", Json()));
   TRIAGE_TRY(checkpoint, find_checkpoint(shown.timeline.journal, id));
   shown.checkpoint = std::move(checkpoint);
-  std::string& label = shown.checkpoint.info.label;
-  label = shown_label(label, arguments.all);
+  CheckpointInfo& info = shown.checkpoint.info;
+  if (arguments.all) info.label = detail::stored_label(info);
   if (id.sequence != 0) {  // Later records are not part of this checkpoint.
     TRIAGE_TRY(until, read_timeline(shown.reading, id.sequence));
     shown.timeline = std::move(until);

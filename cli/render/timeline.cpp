@@ -173,10 +173,6 @@ std::string status_text(const RunInfo& run) {
   return std::string(to_string(run.status));
 }
 
-std::string shown_label(const std::string& label, bool all) {
-  return !all && label.starts_with("triage/") ? std::string() : label;
-}
-
 bool is_of_workflow(const RunInfo& run) {
   constexpr std::size_t mark = 24;
   if (run.parent.empty() || run.id.size() <= mark + 1) return false;

@@ -13,8 +13,6 @@ namespace triage::inline v0_1::cli {
 
 // "running", "died" (without an owner or an end), "finished" and so on.
 [[nodiscard]] std::string status_text(const RunInfo& run);
-// A checkpoint's label; empty for triage's internal marks unless `all` is set.
-[[nodiscard]] std::string shown_label(const std::string& label, bool all);
 
 // A run that a workflow makes of its own, for the tries of one executor or an act on a resource: it
 // has a parent, and its id ends with a mark that nobody gives by hand.

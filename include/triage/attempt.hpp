@@ -130,9 +130,10 @@ class Attempt {
   // own steps may set that key too, to a name or a list of names.
   void complete_subgoal(std::string_view name);
 
-  // Makes a checkpoint named `label` (1 to 256 bytes), durable on return in every write mode. The
-  // newest one with a name wins. Errors: Errc::invalid_argument; the store's if it cannot guarantee
-  // its durability (the checkpoint may then exist without the name).
+  // Makes a checkpoint named `label` (1 to 256 bytes, not beginning with "triage/"), durable on
+  // return in every write mode. The newest one with a name wins. Errors: Errc::invalid_argument;
+  // the store's if it cannot guarantee its durability (the checkpoint may then exist without the
+  // name).
   Result<CheckpointId> checkpoint(std::string_view label);
 
   // Runs fn at most once in the life of the run, across attempts, rollbacks and crashes; later

@@ -15,9 +15,12 @@ namespace triage::inline v0_1 {
 struct CheckpointInfo {
   CheckpointId id{};
   std::size_t steps = 0;  // Length of the trajectory there.
-  std::string label{};    // Empty for automatic checkpoints.
+  std::string label{};    // A user's; empty for automatic checkpoints.
   WallTime time{};        // When its last record was made; informative only.
   int attempt = 0;        // The attempt that made it, from 1.
+  // Why the library made an automatic one for itself, such as a workflow's
+  // "task_completed/fetch/1"; empty for all others. At most 249 bytes.
+  std::string trigger{};
 };
 
 // A restored position: its state and trajectory.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/journal.hpp"
 
+#include "triage/detail/own_label.hpp"
 #include "triage/detail/record_rules.hpp"
 #include "triage/detail/step_chunk.hpp"
 
@@ -9,6 +10,21 @@
 #include <utility>
 
 namespace triage::inline v0_1 {
+
+namespace detail {
+
+CheckpointInfo as_listed(CheckpointInfo stored) {
+  if (!stored.label.starts_with(own_label_prefix)) return stored;
+  stored.trigger = stored.label.substr(own_label_prefix.size());
+  stored.label.clear();
+  return stored;
+}
+
+std::string stored_label(const CheckpointInfo& listed) {
+  return listed.trigger.empty() ? listed.label : std::string(own_label_prefix) + listed.trigger;
+}
+
+}  // namespace detail
 
 // --- Recording.
 
@@ -199,11 +215,11 @@ std::optional<Sequence> Journal::before_undone() const {
 
 CheckpointInfo Journal::info(std::size_t position) const {
   const Position& at = positions()[position];
-  return {.id = {run_, at.seq},
-          .steps = at.steps,
-          .label = label_of(at.seq),
-          .time = at.time,
-          .attempt = static_cast<int>(at.attempt)};
+  return detail::as_listed({.id = {run_, at.seq},
+                            .steps = at.steps,
+                            .label = label_of(at.seq),
+                            .time = at.time,
+                            .attempt = static_cast<int>(at.attempt)});
 }
 
 Checkpoint Journal::restore(std::size_t position) const {
@@ -213,13 +229,12 @@ Checkpoint Journal::restore(std::size_t position) const {
 
 Checkpoint Journal::latest() const {
   const Sequence seq = line_.newest();
-  return {{.id = {run_, seq},
-           .steps = trajectory_.size(),
-           .label = label_of(seq),
-           .time = line_.open_time(),
-           .attempt = facts_.attempts},
-          state(),
-          trajectory_};
+  return {detail::as_listed({.id = {run_, seq},
+                             .steps = trajectory_.size(),
+                             .label = label_of(seq),
+                             .time = line_.open_time(),
+                             .attempt = facts_.attempts}),
+          state(), trajectory_};
 }
 
 }  // namespace triage::inline v0_1

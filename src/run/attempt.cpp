@@ -3,7 +3,9 @@
 
 #include "run/attempt_pool.hpp"
 #include "run/run.hpp"
+#include "storage/run_keys.hpp"
 #include "triage/detail/compact_now.hpp"
+#include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/store_now.hpp"
 
 #include <utility>
@@ -74,6 +76,7 @@ void Attempt::complete_subgoal(std::string_view name) {
 Result<CheckpointId> Attempt::checkpoint(std::string_view label) {
   const AttemptUse use(*this);
   if (!use) return ended_attempt();
+  TRIAGE_TRYV(detail::check_own_prefix(label, "a checkpoint's label"));
   return use.run().checkpoint(number(), label);
 }
 Result<Permit> Attempt::enter(std::string_view tool, std::string_view endpoint, bool retry) {
@@ -167,6 +170,12 @@ void Attempt::stop(Error error) {
 namespace detail {
 
 void report_failure(Attempt& attempt, Error&& error) { attempt.report_error(std::move(error)); }
+
+Result<CheckpointId> own_checkpoint(Attempt& attempt, std::string_view label) {
+  const AttemptUse use(attempt);
+  if (!use) return ended_attempt();
+  return use.run().checkpoint(use.number(), label);
+}
 
 void store_now(Attempt& attempt) {
   if (const AttemptUse use(attempt); use) use.run().store_now(use.number());

@@ -33,8 +33,7 @@ std::set<Sequence> kept(const Journal& journal, const JournalReading& reading,
   std::map<std::int32_t, std::size_t> newest;  // How many of each branch.
   const auto& positions = journal.positions();
   for (std::size_t i = positions.size(); i-- > 0;) {
-    const std::string label = journal.info(i).label;
-    const bool labelled = !label.empty() && !label.starts_with("triage/");
+    const bool labelled = !journal.info(i).label.empty();
     const bool young = rule.keep_since && positions[i].time >= *rule.keep_since;
     const bool among_newest = newest[positions[i].cut]++ < most;
     if (labelled || young || among_newest) stay.insert(positions[i].seq);

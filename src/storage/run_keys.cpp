@@ -3,6 +3,7 @@
 #include "storage/run_keys.hpp"
 
 #include "triage/checkpoint_store.hpp"
+#include "triage/detail/own_label.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
@@ -27,7 +28,11 @@ Result<void> check_run_label(std::string_view label, std::string_view what) {
                                              std::to_string(label.size()) +
                                              " bytes; allowed are 0 to 256"};
   }
-  if (!label.starts_with("triage/")) return outcome::success();
+  return check_own_prefix(label, what);
+}
+
+Result<void> check_own_prefix(std::string_view label, std::string_view what) {
+  if (!label.starts_with(own_label_prefix)) return outcome::success();
   return Error{Errc::invalid_argument, std::string(what) + " is \"" + printable(label) +
                                            "\"; allowed are those that do not begin with "
                                            "\"triage/\""};

@@ -15,5 +15,7 @@ namespace triage::inline v0_1::detail {
 // Whether a run may have this label, or none. what: "the run's label". Errors:
 // Errc::invalid_argument.
 [[nodiscard]] Result<void> check_run_label(std::string_view label, std::string_view what);
+// Whether a user may give this label, of whatever length.
+[[nodiscard]] Result<void> check_own_prefix(std::string_view label, std::string_view what);
 
 }  // namespace triage::inline v0_1::detail

@@ -3,6 +3,7 @@
 // saves what is needed to continue.
 #include "triage/stores/simple.hpp"
 
+#include "triage/detail/own_label.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 #include "triage/stores/memory.hpp"
@@ -366,7 +367,7 @@ class SimpleAdapter final : public CheckpointStore {
     TRIAGE_TRY(steps, steps_as_json(at.trajectory));
     SavedCheckpoint saved{.id = to_string(at.info.id),
                           .run = run.info.id,
-                          .label = at.info.label,
+                          .label = detail::stored_label(at.info),
                           .state = at.state.json(),
                           .trajectory = std::move(steps),
                           .run_data = {{"format", data_format},
@@ -375,7 +376,7 @@ class SimpleAdapter final : public CheckpointStore {
                                        {"at_start", !position.has_value()},
                                        {"facts", run.facts}}};
     TRIAGE_TRYV(one_call([&] { return simple_->save(saved); }));
-    if (!at.info.label.empty()) run.saved_labels.insert(at.info.id.sequence);
+    if (!saved.label.empty()) run.saved_labels.insert(at.info.id.sequence);
     return outcome::success();
   }
 

@@ -4,6 +4,7 @@
 #include "supervise/adapters/local_times.hpp"
 #include "supervise/adapters/session_mark.hpp"
 #include "supervise/attempt/verdict.hpp"
+#include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ Result<Words> AdaptedAttempt::command() {
       resumed_ = session;
     } else {
       // The attempt starts a new session.
-      TRIAGE_TRYV(attempt_.checkpoint(session_label(adapter_.name, "")));
+      TRIAGE_TRYV(detail::own_checkpoint(attempt_, session_label(adapter_.name, "")));
     }
   }
   if (!hint.model.empty()) {
@@ -108,7 +109,8 @@ void AdaptedAttempt::note_session(const std::string& session) {
                    "\" cannot be gone on with: it has no name that is safe on a command line");
   }
   if (session == resumed_) return;  // Already in the journal.
-  if (const auto noted = attempt_.checkpoint(session_label(adapter_.name, session)); !noted) {
+  if (const auto noted = detail::own_checkpoint(attempt_, session_label(adapter_.name, session));
+      !noted) {
     trouble("the session " + session + " could not be noted: " + noted.error().detail);
   }
 }

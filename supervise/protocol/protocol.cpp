@@ -2,6 +2,7 @@
 #include "supervise/protocol/protocol.hpp"
 
 #include "triage/detail/json_depth.hpp"
+#include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -218,7 +219,7 @@ Result<void> Protocol::take(const SpeakerPtr& speaker, const Json& message, cons
   TRIAGE_TRYV(take_records(std::move(records)));
   if (const auto sticky = attempt_.error()) return *sticky;
   if (id.is_null() || durable) return outcome::success();
-  TRIAGE_TRYV(attempt_.checkpoint(acknowledged_label));
+  TRIAGE_TRYV(detail::own_checkpoint(attempt_, acknowledged_label));
   return outcome::success();
 }
 

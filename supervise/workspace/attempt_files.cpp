@@ -2,6 +2,7 @@
 #include "supervise/workspace/attempt_files.hpp"
 
 #include "supervise/process/leftovers.hpp"
+#include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/try.hpp"
 
 #include <array>
@@ -39,7 +40,7 @@ Result<void> AttemptFiles::begin() {
   TRIAGE_TRY(pending, pending_rollback());
   if (back || !pending.empty()) {
     // Durable before any file is touched: otherwise, after a kill, state and files would differ.
-    TRIAGE_TRYV(attempt_.checkpoint(restoring_label));
+    TRIAGE_TRYV(detail::own_checkpoint(attempt_, restoring_label));
     TRIAGE_TRY(target, located(back ? recovery->checkpoint_id : pending));
     if (target) {
       TRIAGE_TRY(restored, files_->restore(*target));

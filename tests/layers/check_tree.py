@@ -12,13 +12,13 @@ FLOORS = [
     {"version", "result", "clock", "json", "detail/try", "detail/json_depth", "detail/saturate", "detail/file_descriptor"},
     {"taxonomy", "classification", "failure", "exit_status", "step", "usage", "limits", "json_schema", "redaction", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk", "detail/state_versions",
-     "detail/checkpoint_line", "detail/record_rules", "detail/crash_count", "detail/same_record"},
+     "detail/checkpoint_line", "detail/own_label", "detail/record_rules", "detail/crash_count", "detail/same_record"},
     # journal folds records into recovery actions, so it is on the floor of the header that defines those.
     # A budget is a mechanism that knows nothing of runs: policy documents create one.
     {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "reference_store", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts"},
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
-     "detail/run_loop", "detail/store_now", "detail/compact_now"},
+     "detail/run_loop", "detail/store_now", "detail/compact_now", "detail/own_checkpoint"},
     # The wing of many agents: nothing below it knows it, and it names no plug-in.
     {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/memory", "workflow/message", "workflow/roundtrip", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},

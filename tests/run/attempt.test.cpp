@@ -2,8 +2,10 @@
 // What a callable can record, and what its mistakes lead to.
 #include "triage/attempt.hpp"
 
+#include "support/catch.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "triage/detail/own_checkpoint.hpp"
 
 #include <barrier>
 #include <thread>
@@ -176,6 +178,27 @@ TEST_CASE("tool outputs may hold NaN and text that is not UTF-8, and keep them",
   CHECK(latest.trajectory[0].action == bytes);
   CHECK(latest.trajectory[0].tool_output.at("text").get<std::string>() == bytes);
   CHECK(latest.state.value("text", std::string()) == bytes);
+}
+
+TEST_CASE("checkpoints of the library itself have names that users cannot give or see",
+          "[attempt]") {
+  const Kit kit;
+  const TriageAgent agent{[](int, Attempt& attempt) {
+                            REQUIRE_OK(attempt.checkpoint("mine"));
+                            REQUIRE_OK(detail::own_checkpoint(attempt, "triage/of-a-test"));
+                            const auto refused = attempt.checkpoint("triage/of-a-test");
+                            CHECK_ERRC(Errc::invalid_argument, refused);
+                            CHECK_THAT(refused.error().detail,
+                                       ContainsSubstring("a checkpoint's label is \"triage/of-a-"));
+                            return 1;
+                          },
+                          FailurePolicy(), kit.options()};
+  REQUIRE_OK(agent.run(1, {.run_id = "r"}));
+  const auto listed = kit.store->checkpoints("r");
+  REQUIRE_OK(listed);
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const CheckpointInfo& one : listed.value()) names.emplace_back(one.label, one.trigger);
+  CHECK(names == std::vector<std::pair<std::string, std::string>>{{"mine", ""}, {"", "of-a-test"}});
 }
 
 TEST_CASE("calls after the callable returned do nothing and are counted", "[attempt]") {

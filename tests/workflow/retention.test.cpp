@@ -52,7 +52,8 @@ std::size_t count_stored(CheckpointStore& store, const RunId& run) {
   REQUIRE_OK(all);
   return static_cast<std::size_t>(
       std::count_if(all.value().begin(), all.value().end(), [](const CheckpointInfo& one) {
-        return one.label.empty() || one.label.rfind("triage/task_completed/", 0) == 0;
+        return one.label.empty() &&
+               (one.trigger.empty() || one.trigger.starts_with("task_completed/"));
       }));
 }
 

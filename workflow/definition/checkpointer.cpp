@@ -3,6 +3,8 @@
 #include "base/run_catching.hpp"
 #include "storage/compaction_plan.hpp"
 #include "triage/detail/compact_now.hpp"
+#include "triage/detail/own_checkpoint.hpp"
+#include "triage/detail/own_label.hpp"
 
 #include <algorithm>
 #include <set>
@@ -13,8 +15,7 @@ namespace {
 
 using triage::detail::run_catching;
 
-constexpr std::string_view own_prefix = "triage/";
-constexpr std::size_t longest_label = 256;
+constexpr std::size_t longest_trigger = 249;
 // Fewer are not worth reading, or writing, the whole journal for.
 constexpr std::size_t fewest_to_go = 16;
 
@@ -23,14 +24,6 @@ bool counts(const Every& every) {
 }
 
 }  // namespace
-
-WorkflowCheckpoint as_listed(CheckpointInfo stored) {
-  WorkflowCheckpoint one{std::move(stored), {}};
-  if (!one.label.starts_with(own_prefix)) return one;
-  one.trigger = one.label.substr(own_prefix.size());
-  one.label.clear();
-  return one;
-}
 
 bool is_automatic(const WorkflowCheckpoint& one) {
   return !one.trigger.empty() && one.trigger != to_string(CheckpointTrigger::run_started);
@@ -134,18 +127,19 @@ std::optional<WorkflowCheckpoint> Checkpointer::save(const std::string& label,
     const std::scoped_lock lock(mutex_);
     if (saved_ == records) return newest_;
   }
-  const std::string name = (std::string(own_prefix) + label).substr(0, longest_label);
-  auto made = attempt_.checkpoint(name);
+  const std::string trigger = label.substr(0, longest_trigger);
+  auto made = triage::detail::own_checkpoint(
+      attempt_, std::string(triage::detail::own_label_prefix) + trigger);
   if (!made) {
     about.kind = WorkflowEventKind::checkpoint_save_failed;
     about.error = std::move(made).error();
     tell(about);
     return std::nullopt;
   }
-  WorkflowCheckpoint info = as_listed({.id = std::move(made).value(),
-                                       .label = name,
-                                       .time = clock_.wall_now(),
-                                       .attempt = attempt_.number()});
+  WorkflowCheckpoint info{.id = std::move(made).value(),
+                          .time = clock_.wall_now(),
+                          .attempt = attempt_.number(),
+                          .trigger = trigger};
   {
     const std::scoped_lock lock(mutex_);
     saved_ = std::max(saved_, records);
@@ -185,7 +179,7 @@ void Checkpointer::find_kept() {
   if (!reading) return;
   const std::set<Sequence> returned = triage::detail::returned_to(reading.value());
   for (const CheckpointInfo& one : all.value()) {
-    if (is_automatic(as_listed(one)) && !returned.contains(one.id.sequence)) kept_.push_back(one);
+    if (is_automatic(one) && !returned.contains(one.id.sequence)) kept_.push_back(one);
   }
   found_ = true;
 }

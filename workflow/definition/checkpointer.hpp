@@ -32,9 +32,6 @@ struct Policies {
 [[nodiscard]] Result<Policies> policies_of(const Plan& plan, Schedule schedule,
                                            const std::optional<CheckpointPolicy>& of_run);
 
-// A checkpoint as it is listed: the journal has what made an automatic one as a label of the
-// library's own.
-[[nodiscard]] WorkflowCheckpoint as_listed(CheckpointInfo stored);
 // Whether max_checkpoints counts it.
 [[nodiscard]] bool is_automatic(const WorkflowCheckpoint& one);
 

@@ -170,8 +170,8 @@ Result<std::vector<WorkflowCheckpoint>> stored_checkpoints(CheckpointStore& stor
   std::vector<WorkflowCheckpoint> listed;
   std::size_t automatic = 0;
   for (CheckpointInfo& one : all) {
-    if (one.label.empty()) continue;
-    listed.push_back(as_listed(std::move(one)));
+    if (one.label.empty() && one.trigger.empty()) continue;
+    listed.push_back(std::move(one));
     automatic += is_automatic(listed.back()) ? 1U : 0U;
   }
   std::size_t hidden = most == 0 || automatic <= most ? 0 : automatic - most;

@@ -6,6 +6,7 @@
 #include "records/branch.hpp"
 #include "records/compatible.hpp"
 #include "records/stored_keys.hpp"
+#include "triage/detail/own_label.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
@@ -93,9 +94,9 @@ void add_events(const Parts& parts, const std::string& key, const Json& value, W
 void add_checkpoint(const RunId& run, const Record& record, const Json& body, WorkflowEvent at,
                     std::vector<WorkflowEvent>& events) {
   if (body.value("withdrawn", false)) return;
-  at.checkpoint = detail::as_listed({.id = {run, record.seq()},
-                                     .label = body.value("label", std::string()),
-                                     .time = record.time()});
+  at.checkpoint = triage::detail::as_listed({.id = {run, record.seq()},
+                                             .label = body.value("label", std::string()),
+                                             .time = record.time()});
   at.kind = WorkflowEventKind::checkpoint_saved;
   if (begins(at.checkpoint->trigger, "superstep_ended/")) {
     at.kind = WorkflowEventKind::superstep_completed;
@@ -137,7 +138,7 @@ Result<std::vector<WorkflowEvent>> events_of(const RunId& run, const std::vector
     if (kind == RecordKind::suspended) plain(Kind::run_suspended);
     if (kind == RecordKind::rolled_back) {
       TRIAGE_TRY(body, record.body());
-      at.checkpoint = WorkflowCheckpoint{{.id = {run, body.value("to", Sequence{0})}}, {}};
+      at.checkpoint = WorkflowCheckpoint{.id = {run, body.value("to", Sequence{0})}};
       plain(Kind::run_rolled_back);
       at.checkpoint.reset();
     }

@@ -106,12 +106,9 @@ struct CheckpointPolicy {
   std::size_t max_checkpoints = 0;
 };
 
-// A checkpoint of a workflow's run.
-struct WorkflowCheckpoint : CheckpointInfo {
-  // What made an automatic one, which has no label: "run_started" (the entry), "terminate_signal",
-  // "superstep_ended/SUPERSTEP", or "TRIGGER/EXECUTOR/OCCURRENCE". At most 249 bytes.
-  std::string trigger{};
-};
+// A checkpoint of a workflow's run. The trigger of an automatic one is "run_started" (the entry),
+// "terminate_signal", "superstep_ended/SUPERSTEP", or "TRIGGER/EXECUTOR/OCCURRENCE".
+using WorkflowCheckpoint = CheckpointInfo;
 
 // The checkpoints of an executor or a nested workflow.
 class CheckpointChoice {
