@@ -86,6 +86,35 @@ TEST_CASE("a record for which there was no memory is not passed over in silence"
   CHECK(memory->run("r").value().last <= 1);
 }
 
+TEST_CASE("what follows a record that was made and never handed over is not stored", "[queue]") {
+  const auto memory = MemoryStore::create();
+  FlakyStore store(memory, Durability::process);
+  Writer run(store);
+  run.record(1);
+  REQUIRE_OK(store.queue().drain(run.writer));
+  run.record(3);
+  CHECK_ERRC(Errc::io, store.queue().drain(run.writer));
+  CHECK(memory->run("r").value().last == 1);
+}
+
+TEST_CASE("an append to the memory store stores all or none", "[stores]") {
+  std::vector<Record> records;
+  for (Sequence seq = 1; seq <= 100; ++seq) {
+    records.emplace_back(seq, RecordKind::usage, WallTime(),
+                         std::make_shared<const Json>(Json::object()));
+  }
+  with_more_and_more([&](int allocations) {
+    const auto memory = MemoryStore::create();
+    const Lease lease = memory->start({.id = "r"}, {}).value();
+    bool stored = false;
+    try {
+      const ScarceMemory scarce(allocations, false);
+      stored = memory->append(lease, records, RunStatus::running).has_value();
+    } catch (const std::bad_alloc&) {}
+    CHECK(memory->read("r", {}).value().records.size() == (stored ? records.size() : 0));
+  });
+}
+
 // Only steps without JSON: nlohmann's destructor allocates, and ends the process if it cannot.
 TEST_CASE("what is recorded after memory ran out is stored behind a gap, not behind a hole",
           "[journal]") {

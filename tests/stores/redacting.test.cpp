@@ -7,7 +7,9 @@
 #include "support/program.hpp"
 #include "support/result.hpp"
 #include "triage/agent.hpp"
+#include "triage/journal.hpp"
 #include "triage/observers/redacting.hpp"
+#include "triage/policies/stop.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/sqlite.hpp"
 #include "triage/testing/conformance.hpp"
@@ -84,6 +86,21 @@ TEST_CASE("a store behind a redactor is told no secret, and the run goes on with
   CHECK_THAT(stored, ContainsSubstring("\"page\":2"));
   CHECK_THAT(stored, ContainsSubstring("https://u:[redacted]@h/"));
   CHECK_THAT(stored, ContainsSubstring("login"));
+}
+
+TEST_CASE("what the library finds again by its value is stored as it is", "[redaction][stores]") {
+  const auto store = around(MemoryStore::create());
+  const std::string key = "mail " + secret;  // A name with the look of a secret.
+  const TriageAgent agent{[&](const Json&, Attempt& attempt) -> Result<Json> {
+                            attempt.effect(key, [] { return 1; });
+                            return attempt.fail({.text = "stopped"});
+                          },
+                          FailurePolicy().otherwise(escalate("Look.")),
+                          {.store = store}};
+  CHECK_ERRC(Errc::escalated, agent.run(Json(1), {.run_id = "r"}));
+  const auto journal = Journal::fold(store->read("r", {}).value());
+  REQUIRE_OK(journal);
+  CHECK(journal.value().effect(key).status == EffectState::Status::completed);
 }
 
 TEST_CASE("what a later process needs may be left out", "[redaction][stores]") {

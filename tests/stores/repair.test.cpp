@@ -275,6 +275,10 @@ TEST_CASE("an intent that is lost never reads as an effect that was not begun",
     REQUIRE_OK(repaired);
     CHECK(repaired.value().lost.at(0).last == run.seq + 1);
     CHECK(repaired.value().effects_in_doubt);
+    const JournalReading after = run.store->read("r", {}).value();
+    REQUIRE(lost_records(after).size() == 1);
+    CHECK(lost_records(after)[0].set_aside);
+    CHECK(Journal::fold(after).value().effect("pay").status == EffectState::Status::intended);
     CHECK_FALSE(make_agent(run.store, paid).resume_run("r"));
   }
   CHECK(paid == 0);

@@ -152,6 +152,17 @@ TEST_CASE("a pattern that is none ends the command before anything runs", "[reda
   CHECK_THAT(refused.error, ContainsSubstring("RE2"));
 }
 
+TEST_CASE("no evidence quotes the beginning of a secret", "[redaction]") {
+  const Workshop shop;
+  // The text without its log head is quoted, up to a length that lies within the token.
+  const std::string program = shop.script(
+      "p", "echo '2026-11-20T10:00:00Z ERROR worker: HTTP 403 Forbidden for " +
+               std::string(GENERATE(105U, 110U, 115U), '.') + " at " + token + "' >&2\nexit 1");
+  CHECK(shop.run({"--max-attempts", "1", "--quiet"}, {program}).status == 1);
+  CHECK(is_stored(shop, "Read without"));
+  CHECK_FALSE(is_stored(shop, token.substr(0, 6)));
+}
+
 TEST_CASE("a secret whose beginning is lost with its line is lost, too", "[redaction]") {
   const Workshop shop;
   // The tail begins in the middle of the first line.

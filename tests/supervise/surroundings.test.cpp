@@ -6,9 +6,18 @@
 #include "supervise/process/private_folder.hpp"
 #include "support/catch.hpp"
 
+#include <array>
+#include <cstdint>
+#include <sstream>
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 using namespace triage;
 using namespace triage::test;
 using triage::supervise::end_leftovers;
+using triage::supervise::lineage_variable;
 using triage::supervise::mark_of;
 
 namespace {
@@ -25,6 +34,20 @@ std::string line_in(const std::string& path) {
   std::string line;
   std::getline(in, line);
   return line;
+}
+
+// In this process: what its environment was can no longer be read, as while it executes a program.
+void hide_environment() {
+  std::istringstream fields(read_text("/proc/self/stat"));
+  std::string field;
+  for (int skipped = 1; skipped < 50; ++skipped) fields >> field;  // Source: proc(5).
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  fields >> begin >> end;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  begin -= begin % page;
+  end += (page - end % page) % page;
+  ::munmap(reinterpret_cast<void*>(begin), end - begin);  // NOLINT(performance-no-int-to-ptr)
 }
 
 }  // namespace
@@ -159,4 +182,38 @@ TEST_CASE("a group with the numbers of another container's is left alone", "[sur
   mark.value().boot = here;
   CHECK(end_leftovers(mark.value()).value() > 0);
   CHECK_FALSE(lives(pid));
+}
+
+TEST_CASE("what is executing a program is looked at again until its environment is known",
+          "[surroundings]") {
+  const std::string token = "of-test-" + std::to_string(::getpid());
+  const std::string variable = std::string(lineage_variable) + "=/" + token + "/";
+  std::array<char*, 3> command{const_cast<char*>("/bin/sleep"), const_cast<char*>("1000"), nullptr};
+  std::array<char*, 2> environment{const_cast<char*>(variable.c_str()), nullptr};
+  std::array<int, 2> hidden{};
+  REQUIRE(::pipe(hidden.data()) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::setsid();
+    hide_environment();
+    static_cast<void>(::write(hidden[1], "", 1));
+    ::poll(nullptr, 0, 200);  // Long enough for two looks at all processes.
+    ::execve(command[0], command.data(), environment.data());
+    ::_exit(127);
+  }
+  char byte = 0;
+  REQUIRE(::read(hidden[0], &byte, 1) == 1);
+  auto mark = mark_of(::getpid());
+  REQUIRE(mark);
+  mark.value().pid = 0;
+  mark.value().token = token;
+  const auto ended = end_leftovers(mark.value());
+  ::kill(child, SIGKILL);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(ended.value() == 1);
+  ::close(hidden[0]);
+  ::close(hidden[1]);
 }
