@@ -91,12 +91,14 @@ Supervisor::Supervisor(SupervisorOptions options) : options_(std::move(options))
 }
 
 Result<void> Supervisor::end_former(Attempt& attempt) {
-  if (!looked_after_.insert(attempt.run_id()).second || attempt.number() == 1) {
-    return outcome::success();
+  if (attempt.number() > 1 && !looked_after_.contains(attempt.run_id())) {
+    TRIAGE_TRY(mark, newest_mark(*options_.store, attempt.run_id()));
+    if (mark) {
+      TRIAGE_TRYV(end_leftovers(*mark));
+    }
   }
-  TRIAGE_TRY(mark, newest_mark(*options_.store, attempt.run_id()));
-  if (!mark) return outcome::success();
-  TRIAGE_TRYV(end_leftovers(*mark));
+  looked_after_.insert(
+      attempt.run_id());  // Only now: if this failed, the next attempt looks again.
   return outcome::success();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "storage/owner_mark.hpp"
 
+#include "triage/detail/proc_file.hpp"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,7 +14,6 @@
 #include <cerrno>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -45,8 +46,7 @@ std::vector<std::string_view> words(std::string_view text) {
 // Source: proc(5), /proc/PID/stat: field 3 is the state, 20 the number of threads, 22 the start
 // time. The name in field 2 may contain anything, so fields are counted from the last ')'.
 std::optional<Process> read_process(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = read_proc_file("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   const auto fields = words(std::string_view(text).substr(name_end + 1));

@@ -2,14 +2,13 @@
 #include "supervise/process/leftovers.hpp"
 
 #include "supervise/process/file_descriptor.hpp"
+#include "triage/detail/proc_file.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <vector>
 
@@ -22,12 +21,7 @@ namespace {
 constexpr std::string_view label_start = "triage/process ";
 constexpr int most_rounds = 100;   // Of searching, because processes may start others meanwhile.
 constexpr int wait_ms = 10'000;    // For a killed process to end.
-constexpr int most_looks = 2'000;  // At a process that is executing a program: 1 ms each.
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+constexpr int most_looks = 1'000;  // At a process that is executing a program: 1 ms each.
 
 struct Stat {
   pid_t pid = 0;
@@ -43,7 +37,7 @@ struct Stat {
 
 // Source: proc(5). The name may contain anything and ends at the last parenthesis.
 std::optional<Stat> stat_of(pid_t pid) {
-  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text = detail::read_proc_file("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t end = text.rfind(')');
   if (end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(end + 1));
@@ -59,7 +53,7 @@ std::optional<Stat> stat_of(pid_t pid) {
 }
 
 std::string boot_id() {
-  std::string id = read_file("/proc/sys/kernel/random/boot_id");
+  std::string id = detail::read_proc_file("/proc/sys/kernel/random/boot_id");
   while (!id.empty() && id.back() == '\n') id.pop_back();
   const auto first = stat_of(1);
   return id + "/" + std::to_string(first ? first->start : 0);
@@ -79,7 +73,7 @@ std::vector<pid_t> children_of(const std::string& process) {
   std::error_code ignored;
   for (const auto& task :
        std::filesystem::directory_iterator("/proc/" + process + "/task", ignored)) {
-    std::istringstream pids(read_file(task.path() / "children"));
+    std::istringstream pids(detail::read_proc_file(task.path() / "children"));
     for (pid_t pid = 0; pids >> pid;) found.push_back(pid);
   }
   return found;
@@ -116,7 +110,8 @@ Left by_environment(pid_t pid, const std::string& token) {
   const FileDescriptor file(
       ::open(("/proc/" + std::to_string(pid) + "/environ").c_str(), O_RDONLY | O_CLOEXEC));
   if (token.empty() || !file) return Left::no;  // It is gone, or another user's.
-  const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+  const std::string environment =
+      detail::read_proc_file("/proc/" + std::to_string(pid) + "/environ");
   if (!environment.empty()) return has_token(environment, token) ? Left::yes : Left::no;
   const auto now = stat_of(pid);
   if (!now || now->state == 'Z' || now->state == 'X' || now->memory == 0) return Left::no;
@@ -146,23 +141,24 @@ std::vector<pid_t> own_line() {
   return line;
 }
 
-struct Look {
-  std::vector<pid_t> left{};
-  bool unclear = false;  // For one of them this is not known yet.
-};
-
-Look look_around(const ProcessMark& mark) {
+// The processes that are left. Waits for those that are executing a program, each by itself:
+// others' may do that all the time.
+std::vector<pid_t> look_around(const ProcessMark& mark) {
   const std::vector<pid_t> spared = own_line();
-  Look look;
-  for (const pid_t pid : all_processes()) {
-    if (std::find(spared.begin(), spared.end(), pid) != spared.end()) continue;
-    const auto process = stat_of(pid);
-    if (!process || process->state == 'Z' || process->state == 'X') continue;
-    const Left found = is_left(*process, mark);
-    if (found == Left::yes) look.left.push_back(pid);
-    look.unclear = look.unclear || found == Left::unclear;
+  std::vector<pid_t> left;
+  std::vector<pid_t> unclear = all_processes();
+  for (int look = 0; !unclear.empty() && look < most_looks; ++look) {
+    if (look > 0) ::poll(nullptr, 0, 1);
+    std::erase_if(unclear, [&](pid_t pid) {
+      if (std::find(spared.begin(), spared.end(), pid) != spared.end()) return true;
+      const auto process = stat_of(pid);
+      if (!process || process->state == 'Z' || process->state == 'X') return true;
+      const Left found = is_left(*process, mark);
+      if (found == Left::yes) left.push_back(pid);
+      return found != Left::unclear;
+    });
   }
-  return look;
+  return left;
 }
 
 int open_process(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
@@ -171,8 +167,13 @@ int open_process(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, 
 Result<void> kill_and_wait(pid_t pid, const ProcessMark& mark) {
   const FileDescriptor process(open_process(pid));
   if (!process) return outcome::success();  // It is gone.
-  const auto now = stat_of(pid);
-  if (!now || is_left(*now, mark) != Left::yes) return outcome::success();
+  Left left = Left::unclear;
+  for (int look = 0; left == Left::unclear && look < most_looks; ++look) {
+    if (look > 0) ::poll(nullptr, 0, 1);
+    const auto now = stat_of(pid);
+    left = now ? is_left(*now, mark) : Left::no;
+  }
+  if (left != Left::yes) return outcome::success();
   if (::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH) {
     return system_error("process " + std::to_string(pid) +
                         ", left of a former attempt, cannot be killed");
@@ -236,24 +237,16 @@ Result<std::size_t> end_leftovers(const ProcessMark& journaled) {
   std::size_t killed = 0;
   // The machine was rebooted, so its processes are gone.
   if (!same_boot(mark.boot, boot_id())) return outcome::success(killed);
-  int looks = 0;
   bool nothing_before = false;
-  for (int round = 0; round < most_rounds;) {
-    const Look look = look_around(mark);
-    for (const pid_t pid : look.left) {
+  for (int round = 0; round < most_rounds; ++round) {
+    const std::vector<pid_t> left = look_around(mark);
+    for (const pid_t pid : left) {
       TRIAGE_TRYV(kill_and_wait(pid, mark));
       ++killed;
     }
-    const bool nothing = look.left.empty() && (!look.unclear || looks >= most_looks);
     // Twice: a process may start another and exit during the scan.
-    if (nothing && nothing_before) return outcome::success(killed);
-    nothing_before = nothing;
-    if (look.left.empty() && look.unclear) {
-      ++looks;
-      ::poll(nullptr, 0, 1);
-    } else {
-      ++round;
-    }
+    if (left.empty() && nothing_before) return outcome::success(killed);
+    nothing_before = left.empty();
   }
   return Error{Errc::io,
                "processes of a former attempt start new ones faster than they can be killed"};

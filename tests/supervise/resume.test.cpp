@@ -53,12 +53,21 @@ TEST_CASE("30 kills of the supervisor leave no process beside the next attempt",
   REQUIRE(shop.next_word() == "ready");
   first.end_with(SIGKILL);
   for (int kill = 2; kill <= 30; ++kill) {
-    Beside next({TRIAGE_COMMAND, "resume", "r", "--store", shop.store()});
+    Beside next({TRIAGE_COMMAND, "resume", "r", "--store", shop.store()}, "/dev/null",
+                shop.file("said_" + std::to_string(kill)));
     REQUIRE(shop.next_word() == "ready");
     next.end_with(SIGKILL);
   }
+  std::string said;
+  for (int kill = 2; kill <= 30; ++kill) {
+    said += std::to_string(kill) + ": " + read_text(shop.file("said_" + std::to_string(kill)));
+  }
+  INFO("said: " << said);
   std::ofstream(shop.file("finish")) << "now";
   CHECK(shop.triage({"resume", "--all"}).status == 0);
+  INFO("doubled: " << read_text(shop.file("doubled"))
+                   << "\npids: " << read_text(shop.file("pids")));
+  INFO(shop.triage({"checkpoint", "list", "--run", "r", "--all", "--json"}).out);
   CHECK(words_of(shop.file("doubled")).empty());
   const auto pids = words_of(shop.file("pids"));
   CHECK(pids.size() == 120);

@@ -9,6 +9,8 @@
 #include <array>
 #include <cstdint>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <poll.h>
 #include <sys/mman.h>
