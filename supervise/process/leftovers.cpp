@@ -68,12 +68,21 @@ bool same_numbers(const std::string& one, const std::string& other) {
   return both ? one == other : same_boot(one, other);
 }
 
+// The files of a folder of /proc, as far as they can be listed: its process may end meanwhile.
+std::vector<std::filesystem::path> files_of(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(folder, failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    files.push_back(entry->path());
+  }
+  return files;
+}
+
 std::vector<pid_t> children_of(const std::string& process) {
   std::vector<pid_t> found;
-  std::error_code ignored;
-  for (const auto& task :
-       std::filesystem::directory_iterator("/proc/" + process + "/task", ignored)) {
-    std::istringstream pids(detail::read_proc_file(task.path() / "children"));
+  for (const auto& task : files_of("/proc/" + process + "/task")) {
+    std::istringstream pids(detail::read_proc_file(task / "children"));
     for (pid_t pid = 0; pids >> pid;) found.push_back(pid);
   }
   return found;
@@ -81,9 +90,8 @@ std::vector<pid_t> children_of(const std::string& process) {
 
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> all;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
+  for (const auto& file : files_of("/proc")) {
+    const std::string name = file.filename();
     pid_t pid = 0;
     const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (problem == std::errc() && end == name.data() + name.size()) all.push_back(pid);
