@@ -41,12 +41,18 @@ Result<void> write_all(const File& file, const std::string& path, std::uint64_t 
   return outcome::success();
 }
 
+Result<void> sync_file(const File& file, const std::string& path) {
+  const int done = again_if_interrupted([&] { return ::fdatasync(file.handle()); });
+  if (done != 0) return file_error("syncing", path);
+  return outcome::success();
+}
+
 // Writes the bytes to a new file with a unique name.
 Result<std::string> write_aside(const std::string& folder, std::string_view bytes, bool synced) {
   const std::string path = folder + "/new-" + std::to_string(real_random()->next());
   TRIAGE_TRY(file, open_file(path, O_WRONLY | O_CREAT | O_EXCL));
   Result<void> written = write_all(file, path, 0, bytes);
-  if (written && synced && ::fdatasync(file.handle()) != 0) written = file_error("syncing", path);
+  if (written && synced) written = sync_file(file, path);
   if (!written) {
     ::unlink(path.c_str());
     return written.error();
@@ -118,16 +124,14 @@ Result<void> write_at(const File& file, const std::string& path, std::uint64_t a
     return file_error("cutting", path);
   }
   Result<void> written = write_all(file, path, at, bytes);
-  if (!written) {
-    static_cast<void>(cut());
-    return written;
-  }
-  if (synced && ::fdatasync(file.handle()) != 0) return file_error("syncing", path);
-  return outcome::success();
+  if (written && synced) written = sync_file(file, path);
+  // What stayed would be taken for safely stored when it is tried again.
+  if (!written) static_cast<void>(cut());
+  return written;
 }
 
-Result<void> create_whole(const std::string& folder, const std::string& path,
-                          std::string_view bytes, bool synced) {
+Result<void> link_whole(const std::string& folder, const std::string& path, std::string_view bytes,
+                        bool synced) {
   TRIAGE_TRY(aside, write_aside(folder, bytes, synced));
   const int linked = ::link(aside.c_str(), path.c_str());
   const int code = errno;
@@ -137,7 +141,17 @@ Result<void> create_whole(const std::string& folder, const std::string& path,
     if (code == EEXIST) return Error{Errc::conflict, path + " exists already"};
     return file_error("making", path);
   }
-  return synced ? sync_folder(folder_of(path)) : outcome::success();
+  return outcome::success();
+}
+
+Result<void> create_whole(const std::string& folder, const std::string& path,
+                          std::string_view bytes, bool synced) {
+  TRIAGE_TRYV(link_whole(folder, path, bytes, synced));
+  if (!synced) return outcome::success();
+  Result<void> kept = sync_folder(folder_of(path));
+  // It would be taken for safely stored when it is tried again.
+  if (!kept) ::unlink(path.c_str());
+  return kept;
 }
 
 Result<void> replace_whole(const std::string& folder, const std::string& path,
@@ -148,12 +162,13 @@ Result<void> replace_whole(const std::string& folder, const std::string& path,
     ::unlink(aside.c_str());
     return error;
   }
-  return synced ? sync_folder(folder_of(path)) : outcome::success();
+  return outcome::success();
 }
 
 Result<void> sync_folder(const std::string& path) {
   TRIAGE_TRY(folder, open_file(path, O_RDONLY | O_DIRECTORY));
-  if (::fsync(folder.handle()) != 0) return file_error("syncing", path);
+  const int done = again_if_interrupted([&] { return ::fsync(folder.handle()); });
+  if (done != 0) return file_error("syncing", path);
   return outcome::success();
 }
 

@@ -53,10 +53,15 @@ struct FileMark {
 // permits that. `synced`: fdatasync.
 [[nodiscard]] Result<void> write_at(const File& file, const std::string& path, std::uint64_t at,
                                     std::string_view bytes, bool synced);
-// Creates a file with all its bytes, or not at all. Errors: Errc::conflict if it exists.
+// Creates a file with all its bytes, or not at all. `synced`: fdatasync; syncing its folder is left
+// to the caller. Errors: Errc::conflict if it exists.
+[[nodiscard]] Result<void> link_whole(const std::string& folder, const std::string& path,
+                                      std::string_view bytes, bool synced);
+// The same, with its folder synced. Takes the file back if that fails, so for files that nobody
+// else uses yet.
 [[nodiscard]] Result<void> create_whole(const std::string& folder, const std::string& path,
                                         std::string_view bytes, bool synced);
-// The same, replacing an existing file.
+// As link_whole(), replacing an existing file. After an error the former file is still there.
 [[nodiscard]] Result<void> replace_whole(const std::string& folder, const std::string& path,
                                          std::string_view bytes, bool synced);
 [[nodiscard]] Result<void> sync_folder(const std::string& path);

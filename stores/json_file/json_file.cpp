@@ -81,7 +81,8 @@ Result<void> prepare(const std::string& folder, const JsonFileOptions& options) 
       return Error{Errc::unsupported, folder + " is not empty, and no JSON-file store"};
     }
     if (options.read_only) return Error{Errc::not_found, folder + " holds no JSON-file store"};
-    const auto made = create_whole(folder, mark, identity, options.durability == Durability::power);
+    // Not taken back where the folder cannot be synced: another process may have it open by now.
+    const auto made = link_whole(folder, mark, identity, options.durability == Durability::power);
     if (!made && made.error().code != Errc::conflict) return made.error();
   }
   TRIAGE_TRYV(check_identity(mark));
@@ -89,6 +90,8 @@ Result<void> prepare(const std::string& folder, const JsonFileOptions& options) 
   for (const char* inner : {"/runs", "/locks", "/tmp"}) {
     TRIAGE_TRYV(make_folder(folder + inner));
   }
+  // At each opening: whoever made them may have failed to.
+  if (options.durability == Durability::power) return sync_folder(folder);
   return outcome::success();
 }
 

@@ -107,6 +107,7 @@ Result<JsonFileJournals::Held*> JsonFileJournals::check_held(const Lease& lease)
     return fenced(lease, seen ? "a newer owner took the run" : "the run was erased");
   }
   held.head.segment = seen.value().segment;
+  held.head.generation = seen.value().head.generation;
   held.stand = seen.value().stand;
   held.file = seen.value().file;
   held.end = seen.value().end;
@@ -141,7 +142,16 @@ Result<std::string> JsonFileJournals::lines_of(const RunId& run,
   return outcome::success(std::move(text));
 }
 
+Result<void> JsonFileJournals::sync_names(Held& held) const {
+  if (!synced() || held.folder_synced) return outcome::success();
+  TRIAGE_TRYV(sync_folder(runs_folder()));
+  held.folder_synced = true;
+  return outcome::success();
+}
+
 Result<void> JsonFileJournals::write(Held& held, const std::string& text) {
+  // Else a synced line may be in a file that has no name on the disk.
+  TRIAGE_TRYV(sync_names(held));
   const RunId& run = held.head.info.id;
   const bool rolls = held.end > options_.segment_bytes;
   const std::string path = segment_path(runs_folder(), run, held.head.segment + (rolls ? 1 : 0));
@@ -209,6 +219,7 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
   }
   TRIAGE_TRYV(create_whole(folder_ + "/tmp", path, text, synced()));
   TRIAGE_TRYV(mark(held));
+  held.folder_synced = true;
   held.end = text.size();
   held.acknowledged = held.stand.last;
   Lease lease = lend(held);

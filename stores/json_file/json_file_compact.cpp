@@ -91,14 +91,17 @@ Result<void> JsonFileJournals::replace(const Lease& lease, std::span<const Seque
   TRIAGE_TRYV(rewriting.finish());
   const std::string path = segment_path(runs_folder(), lease.run, 1);
   TRIAGE_TRYV(replace_whole(folder_ + "/tmp", path, text, synced()));
-  // Done from here on: the other files are of an older generation, and what is left of them is
+  // Done from here on, whatever fails: the other files are of an older generation.
+  held->head = std::move(head);
+  held->end = text.size();
+  held->folder_synced = false;
+  static_cast<void>(mark(*held));  // Done in any case; the next append looks at the file.
+  TRIAGE_TRYV(sync_names(*held));
+  // Only now: after a power cut before it, they may have been the run. What is left of them is
   // nobody's.
   for (std::uint64_t old = 2; exists(segment_path(runs_folder(), lease.run, old)); ++old) {
     static_cast<void>(remove_file(segment_path(runs_folder(), lease.run, old)));
   }
-  held->head = std::move(head);
-  held->end = text.size();
-  static_cast<void>(mark(*held));  // Done in any case; the next append looks at the file.
   return outcome::success();
 }
 

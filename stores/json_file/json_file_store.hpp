@@ -55,6 +55,7 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
     FileMark file{};
     std::uint64_t end = 0;
     Sequence acknowledged = 0;           // The newest record.
+    bool folder_synced = false;          // Since a file of the run last took another's place.
     std::weak_ptr<const void> holder{};  // Expired once the lease is free.
   };
 
@@ -74,6 +75,8 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
   [[nodiscard]] static Result<void> check_whole(const Held& held);
   [[nodiscard]] Result<std::string> lines_of(const RunId& run, std::span<const Record* const> fresh,
                                              const RunStand& stand) const;
+  // At level power: what the folder says of the run's files is on the disk.
+  [[nodiscard]] Result<void> sync_names(Held& held) const;
   // Appends; starts a new segment if the newest one is large.
   [[nodiscard]] Result<void> write(Held& held, const std::string& text);
   // Notes the newest file as it is now.

@@ -43,6 +43,7 @@ Result<void> KeyLog::refresh() {
     if (errno != ENOENT) return file_error("looking at", path());
     values_.clear();
     file_ = File();
+    folder_synced_ = false;
     number_ = end_ = live_bytes_ = 0;
     return outcome::success();
   }
@@ -50,6 +51,7 @@ Result<void> KeyLog::refresh() {
     TRIAGE_TRY(file, open_file(path(), O_RDONLY));
     values_.clear();  // The file was rewritten.
     file_ = std::move(file);
+    folder_synced_ = false;
     number_ = status.st_ino;
     end_ = live_bytes_ = 0;
   }
@@ -93,12 +95,13 @@ Result<void> KeyLog::take_line(std::string_view line) {
 
 Result<void> KeyLog::write(const std::string& line) {
   TRIAGE_TRY(file, open_file(path(), O_WRONLY | O_CREAT));
-  const bool fresh = end_ == 0;
-  TRIAGE_TRYV(write_at(file, path(), end_, line, synced_));
-  if (fresh && synced_) {
+  if (synced_ && !folder_synced_) {  // Before the line, which would stay if this failed.
     TRIAGE_TRYV(sync_folder(folder_));
   }
-  return refresh();
+  TRIAGE_TRYV(write_at(file, path(), end_, line, synced_));
+  TRIAGE_TRYV(refresh());
+  folder_synced_ = true;  // Behind refresh(), to which a file just made is another one.
+  return outcome::success();
 }
 
 Result<void> KeyLog::shrink_if_large() {
@@ -108,6 +111,7 @@ Result<void> KeyLog::shrink_if_large() {
     const std::string_view bytes = kept.value.bytes;
     text += line_of(place.first, place.second, kept.value.version, &bytes);
   }
+  // The next write syncs the folder. Until then the former file, with the same values, will do.
   return replace_whole(folder_ + "/tmp", path(), text, synced_);
 }
 

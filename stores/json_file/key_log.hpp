@@ -56,6 +56,7 @@ class KeyLog {
   std::uint64_t number_ = 0;      // … which is this …
   std::uint64_t end_ = 0;         // … up to this position.
   std::uint64_t live_bytes_ = 0;  // Of the lines of values_.
+  bool folder_synced_ = false;    // Since the file of this number came into it.
 };
 
 }  // namespace triage::inline v0_1::detail
