@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "triage/stores/encrypted.hpp"
 
+#include "base/run_catching.hpp"
 #include "encrypted_sealing.hpp"
 #include "spare_buffers.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <set>
 #include <utility>
@@ -49,6 +51,21 @@ std::string_view body_of(const Record& record, std::string& buffer) {
   record.encode_body(buffer);
   return buffer;
 }
+
+// Gives a lease back at the end of a scope, also when the store throws. Both outlive it.
+class LeaseUse {
+ public:
+  LeaseUse(CheckpointStore& store, const Lease& lease) noexcept : store_(store), lease_(lease) {}
+  ~LeaseUse() {
+    static_cast<void>(run_catching([&] { return store_.release(lease_); }));
+  }
+  LeaseUse(const LeaseUse&) = delete;
+  LeaseUse& operator=(const LeaseUse&) = delete;
+
+ private:
+  CheckpointStore& store_;
+  const Lease& lease_;
+};
 
 class Encrypted final : public EncryptedStore {
  public:
@@ -124,23 +141,26 @@ class Encrypted final : public EncryptedStore {
     std::vector<Record> opened;
     opened.reserve(reading.records.size());
     std::string buffer;
+    Sealer::UnknownKeys unknown;
+    const auto before = static_cast<std::ptrdiff_t>(reading.damaged.size());
     for (const Record& record : reading.records) {
-      auto body = sealer_.open(body_of(record, buffer), place_of(run, record));
+      auto body = sealer_.open(body_of(record, buffer), place_of(run, record), unknown);
       if (body) {
         opened.emplace_back(record.seq(), record.kind(), record.time(),
                             std::make_shared<const std::string>(std::move(body).value()));
         continue;
       }
-      const DamagedRecord damaged{
-          record.seq(),
-          {body.error().code, "record " + std::to_string(record.seq()) + " of run \"" + run +
-                                  "\": " + body.error().detail},
-          record.kind()};
-      const auto behind =
-          std::find_if(reading.damaged.begin(), reading.damaged.end(),
-                       [&](const DamagedRecord& other) { return other.seq > damaged.seq; });
-      reading.damaged.insert(behind, damaged);
+      Error why{body.error().code, "record " + std::to_string(record.seq()) + " of run \"" + run +
+                                       "\": " + body.error().detail};
+      // Only what is corrupt is damaged: whoever repairs would drop records that lack nothing but
+      // an answer of the user's.
+      if (why.code != Errc::corrupt) return why;
+      reading.damaged.push_back({record.seq(), std::move(why), record.kind()});
     }
+    // Both parts ascend. One merge: an insertion for each takes too long where all are damaged.
+    std::inplace_merge(
+        reading.damaged.begin(), reading.damaged.begin() + before, reading.damaged.end(),
+        [](const DamagedRecord& a, const DamagedRecord& b) { return a.seq < b.seq; });
     reading.records = std::move(opened);
     return outcome::success(std::move(reading));
   }
@@ -172,7 +192,8 @@ class Encrypted final : public EncryptedStore {
   Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override {
     TRIAGE_TRY(stored, inner().get(space, key));
     if (!stored) return outcome::success(std::optional<VersionedValue>());
-    auto bytes = sealer_.open(stored->bytes, place_of(space, key));
+    Sealer::UnknownKeys unknown;
+    auto bytes = sealer_.open(stored->bytes, place_of(space, key), unknown);
     if (!bytes) {
       return Error{bytes.error().code,
                    "the value of key \"" + printable(key) + "\": " + bytes.error().detail};
@@ -235,13 +256,13 @@ class Encrypted final : public EncryptedStore {
     }
     if (newest) return true;
     TRIAGE_TRY(lease, inner().acquire(run));
+    const LeaseUse use(inner(), lease);
     Result<bool> whole = true;
     for (Sequence first = 1; whole && first <= info.last; first += together) {
       auto part = rotate_part(lease, {first, first + together - 1}, done);
       if (!part || !part.value()) whole = std::move(part);
       if (whole) static_cast<void>(inner().renew(lease));
     }
-    static_cast<void>(inner().release(lease));
     return whole;
   }
 
@@ -251,6 +272,7 @@ class Encrypted final : public EncryptedStore {
       TRIAGE_TRY(stored, inner().get(space, key));
       if (!stored || sealer_.is_newest(stored->bytes)) continue;
       const auto opened = get(space, key);
+      if (!opened && opened.error().code == Errc::io) return opened.error();
       if (!opened || !opened.value()) continue;  // Damaged, or gone.
       const auto put = put_if(space, key, stored->version, opened.value()->bytes);
       if (!put && put.error().code != Errc::conflict) return put.error();

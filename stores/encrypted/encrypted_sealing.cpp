@@ -2,6 +2,7 @@
 #include "encrypted_sealing.hpp"
 
 #include "aead.hpp"
+#include "base/run_catching.hpp"
 #include "journal/cbor_reader.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
@@ -123,18 +124,32 @@ Sealer::Keys Sealer::derived(const StoreKey& key) {
           .nonce = keyed_hash(key.secret, "triage store nonce of hash", secret_size)};
 }
 
-Result<const Sealer::Keys*> Sealer::keys_of(std::string_view id) {
+Result<const Sealer::Keys*> Sealer::keys_of(std::string_view id, UnknownKeys& unknown) {
   {
     const std::scoped_lock here(mutex_);
     const auto known = keys_.find(id);
     if (known != keys_.end()) return &known->second;
   }
-  const Error unknown =
+  const Error no_key =
       corrupt("it is encrypted with the key \"" + printable(id) + "\", which is not known here");
-  if (!find_ || !is_name(id)) return unknown;
+  if (!find_ || !is_name(id) || unknown.contains(id)) return no_key;
   const std::string name(id);
-  Result<StoreKey> found = find_(name);
-  if (!found || found.value().id != name || !check_store_key(found.value())) return unknown;
+  bool threw = false;
+  const auto ask = [&]() -> Result<StoreKey> {
+    try {
+      return find_(name);
+    } catch (...) {
+      threw = true;
+      return Error{Errc::io, "the function that finds keys threw when asked for the key \"" + name +
+                                 "\": " + current_exception_text()};
+    }
+  };
+  Result<StoreKey> found = ask();
+  if (threw) return found.error();  // Not unknown: a server that did not answer may do so later.
+  if (!found || found.value().id != name || !check_store_key(found.value())) {
+    unknown.insert(name);
+    return no_key;
+  }
   const std::scoped_lock here(mutex_);
   const Keys* const keys = &keys_.emplace(name, derived(found.value())).first->second;
   sodium_memzero(found.value().secret.data(), found.value().secret.size());
@@ -179,10 +194,11 @@ bool Sealer::is_newest(std::string_view sealed) const {
   return parts && parts->key == id_;
 }
 
-Result<std::string> Sealer::open(std::string_view sealed, std::string_view place) {
+Result<std::string> Sealer::open(std::string_view sealed, std::string_view place,
+                                 UnknownKeys& unknown) {
   const std::optional<Sealed> parts = parts_of(sealed);
   if (!parts) return corrupt("it is not encrypted, although a key is set");
-  TRIAGE_TRY(keys, keys_of(parts->key));
+  TRIAGE_TRY(keys, keys_of(parts->key, unknown));
   const std::string_view box = parts->box;
   std::string bytes(box.size() - nonce_size - tag_size, '\0');
   if (aead::open(box.substr(nonce_size), place, box.substr(0, nonce_size), keys->sealing,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -30,8 +31,13 @@ class Sealer {
   void seal(std::string_view bytes, std::string_view place, std::string& out) const;
   // Whether it is sealed with the newest key.
   [[nodiscard]] bool is_newest(std::string_view sealed) const;
-  // Errors: Errc::corrupt (not sealed, changed, moved, or an unknown key).
-  [[nodiscard]] Result<std::string> open(std::string_view sealed, std::string_view place);
+  // Ids of keys that EncryptionOptions::find did not know.
+  using UnknownKeys = std::set<std::string, std::less<>>;
+  // find is not asked again for those in `unknown`, to which others are added.
+  // Errors: Errc::corrupt (not sealed, changed, moved, or an unknown key); Errc::io (find threw:
+  // the bytes may be intact).
+  [[nodiscard]] Result<std::string> open(std::string_view sealed, std::string_view place,
+                                         UnknownKeys& unknown);
 
  private:
   // Derived from the key's secret, which is used for nothing else.
@@ -42,7 +48,7 @@ class Sealer {
   };
   [[nodiscard]] static Keys derived(const StoreKey& key);
   // Points into keys_, from which nothing is removed.
-  [[nodiscard]] Result<const Keys*> keys_of(std::string_view id);
+  [[nodiscard]] Result<const Keys*> keys_of(std::string_view id, UnknownKeys& unknown);
   // Recurs only with the same bytes in the same place.
   [[nodiscard]] static std::string nonce_of(const Keys& keys, std::string_view bytes,
                                             std::string_view place);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
 
 namespace triage::inline v0_1::detail {
@@ -52,30 +53,37 @@ std::optional<Error> SqliteJournals::take_away(const RunId& run, std::size_t& ro
   return std::nullopt;
 }
 
-// Erases one slice of marked records, including those of processes that died. True if there may be
-// more.
+// Erases one slice of marked records, including those of processes that died. A damaged mark goes
+// without any record, because its number may now be that of another run. True if there may be more.
 Result<bool> SqliteJournals::erase_some_left_over() {
   return guarded_write("erasing records", [&]() -> Result<bool> {
     database_->begin_write();
-    std::optional<std::int64_t> run;
+    std::string key;
+    std::optional<std::int64_t> run;  // Empty: the mark is damaged.
     {
-      const StatementUse use(statements_->find_left_over);
-      if (statements_->find_left_over.executeStep()) {
-        run = statements_->find_left_over.getColumn(0).getInt64();
-      }
+      SQLite::Statement& mark = statements_->find_left_over;
+      const StatementUse use(mark);
+      if (!mark.executeStep()) return false;
+      key = mark.getColumn(0).getString();
+      if (mark.getColumn(2).getInt() != 0) run = mark.getColumn(1).getInt64();
     }
-    if (!run) return false;
-    SQLite::Statement& erase = statements_->erase_some_records;
-    erase.bind(1, *run);
-    erase.bind(2, static_cast<std::int64_t>(rows_a_slice));
-    database_->run(erase);
-    if (database_->handle().getChanges() < static_cast<int>(rows_a_slice)) {
-      statements_->forget_left_over.bind(1, *run);
+    bool last = true;
+    if (run) {
+      SQLite::Statement& erase = statements_->erase_some_records;
+      erase.bind(1, *run);
+      erase.bind(2, static_cast<std::int64_t>(rows_a_slice));
+      database_->run(erase);
+      last = database_->handle().getChanges() < static_cast<int>(rows_a_slice);
+    }
+    if (last) {
+      bind_text(statements_->forget_left_over, 1, key);
       database_->run(statements_->forget_left_over);
     }
+    // If the mark stays in spite of that, the next slice would be the same one for ever.
+    const bool went_on = database_->handle().getChanges() > 0;
     database_->commit();
     database_->checkpoint_log_if_large();
-    return true;
+    return went_on;
   });
 }
 

@@ -90,13 +90,18 @@ struct SqliteJournals::Statements {
   // Numbers of runs whose records are still to be erased; numbers are never reused.
   SQLite::Statement leave_over{
       db, "INSERT OR IGNORE INTO meta(key, value) VALUES('erasing/' || ?1, ?1)"};
+  // These rows have no checksum: one counts only if both copies of the number agree and no run has
+  // it. "+": looks at every row, because a search goes wrong where a damaged key is out of order.
   SQLite::Statement find_left_over{
-      db, "SELECT value FROM meta WHERE key >= 'erasing/' AND key < 'erasing0' LIMIT 1"};
+      db,
+      "SELECT key, value, typeof(value) = 'integer' AND key = 'erasing/' || value "
+      "AND NOT EXISTS (SELECT 1 FROM runs WHERE run = value) "
+      "FROM meta WHERE +key >= 'erasing/' AND +key < 'erasing0' LIMIT 1"};
   SQLite::Statement erase_some_records{
       db,
       "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE run = ?1 ORDER BY seq LIMIT "
       "?2)"};
-  SQLite::Statement forget_left_over{db, "DELETE FROM meta WHERE key = 'erasing/' || ?1"};
+  SQLite::Statement forget_left_over{db, "DELETE FROM meta WHERE +key = ?1"};
   SQLite::Statement get_value{db, std::string("SELECT bytes, version, ") +
                                       (checksums ? std::string("crc = ") + value_checksum : "1") +
                                       " FROM key_values WHERE space = ?1 AND key = ?2"};

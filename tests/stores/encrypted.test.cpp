@@ -2,6 +2,7 @@
 #include "triage/stores/encrypted.hpp"
 
 #include "stores/conforming.hpp"
+#include "stores/encrypted_kit.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
@@ -23,14 +24,6 @@ using namespace triage::testing;
 
 namespace {
 
-StoreKey key_of(const std::string& id, char byte) { return {id, std::string(32, byte)}; }
-
-std::shared_ptr<CheckpointStore> encrypted(const std::shared_ptr<CheckpointStore>& inner,
-                                           EncryptionOptions options = {
-                                               .key = key_of("one", 'a')}) {
-  return EncryptedStore::around(inner, std::move(options)).value();
-}
-
 void run_once(const std::shared_ptr<CheckpointStore>& store, const RunId& id) {
   TriageAgent agent{[](const std::string& task, Attempt& attempt) {
                       attempt.record_step({.action = "plan the SECRET journey"});
@@ -50,11 +43,6 @@ std::string all_files(const std::filesystem::path& folder) {
     all.append(std::istreambuf_iterator<char>(file), {});
   }
   return all;
-}
-
-Record change(Sequence seq) {
-  return {seq, RecordKind::state_changed, WallTime(std::chrono::milliseconds(seq)),
-          std::make_shared<const Json>(Json{{"page", seq}})};
 }
 
 std::string from_hex(std::string_view digits) {

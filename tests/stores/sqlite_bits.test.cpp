@@ -7,6 +7,8 @@
 #include "support/result.hpp"
 #include "triage/agent.hpp"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <fstream>
 
 using namespace triage;
@@ -160,4 +162,54 @@ TEST_CASE("a value whose bits changed is an error, not another value", "[stores]
   const auto problems = store->check().value();
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].find("r/amount") != std::string::npos);
+}
+
+TEST_CASE("no flipped bit in a mark of an erasure keeps another one from its end",
+          "[stores][sqlite][damage]") {
+  TempFolder folder;
+  const std::string path = folder.file("a.db");
+  const std::vector<RunId> living{"run-1", "run-2", "run-3", "run-4"};
+  {
+    const auto store = SqliteStore::open(path).value();
+    const auto add = [&](const RunId& id) {
+      Journal journal(id);
+      const Record first = started(journal);
+      REQUIRE_OK(store->release(store->start(run_info(id), {&first, 1}).value()));
+    };
+    for (const RunId& id : living) add(id);
+    add("gone");
+    // One bit of 12 is between it and 4, a run's number. A flipped key is out of order as well.
+    SQLite::Database(path, SQLite::OPEN_READWRITE)
+        .exec("INSERT INTO meta VALUES('erasing/12', 12), ('erasing/13', 13), ('erasing/14', 14)");
+  }
+  std::string bytes;
+  {
+    std::ifstream file(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  const std::string mark = "erasing/12\x0C";  // The value lies behind the key.
+  const std::size_t begin = bytes.find(mark);
+  REQUIRE(begin != std::string::npos);
+  const std::string copy = folder.file("copy.db");
+  for (std::size_t bit = 0; bit < 8 * mark.size(); ++bit) {
+    INFO("bit " << bit);
+    std::string damaged = bytes;
+    char& byte = damaged[begin + bit / 8];
+    byte = static_cast<char>(static_cast<unsigned char>(byte) ^ (1U << bit % 8));
+    for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(copy + suffix);
+    std::ofstream(copy, std::ios::binary) << damaged;
+    const auto store = SqliteStore::open(copy);
+    REQUIRE_OK(store);
+    REQUIRE_OK(store.value()->erase("gone"));
+    for (const RunId& id : living) {
+      const auto reading = store.value()->read(id, {});
+      REQUIRE_OK(reading);
+      REQUIRE(reading.value().damaged.empty());
+      REQUIRE(reading.value().records.size() == 1);
+    }
+    SQLite::Database look(copy, SQLite::OPEN_READONLY);
+    SQLite::Statement marks(look, "SELECT count(*) FROM meta WHERE +key GLOB 'erasing/*'");
+    REQUIRE(marks.executeStep());
+    CHECK(marks.getColumn(0).getInt() == 0);
+  }
 }

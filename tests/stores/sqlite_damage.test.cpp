@@ -121,6 +121,39 @@ TEST_CASE("a changed record is not taken for the same one", "[stores][sqlite][da
   CHECK_ERRC(Errc::conflict, store->append(lease, {&second, 1}, RunStatus::running));
 }
 
+TEST_CASE("a damaged mark of an erasure goes, and takes no record of a run along",
+          "[stores][sqlite][damage]") {
+  Damaged in;
+  const std::string mark =
+      GENERATE("'erasing/12', 13", "'erasing/12', 1", "'erasing/1', 1", "'erasing/1', 12",
+               "'erasing/', 12", "'erasing/12', NULL", "'erasing/12', 'text'", "'erasing/1', '1'",
+               "'erasing/1', x'31'", "'erasing/1', 1.0", "CAST(x'65726173696e672fb1' AS TEXT), 1");
+  const bool many = GENERATE(false, true);
+  INFO(mark << (many ? ", several" : ", one"));
+  const auto store = SqliteStore::open(in.path).value();
+  Journal journal("gone");
+  const Record first = started(journal);
+  REQUIRE_OK(store->release(store->start(run_info("gone"), {&first, 1}).value()));
+  // Behind it, an intact mark with a record.
+  in.edit("INSERT INTO meta VALUES(" + mark +
+          "), ('erasing/77', 77); INSERT INTO records(run, seq, epoch, kind, time, crc, body) "
+          "VALUES(77, 1, 1, 1, 1, 1, x'a0')");
+  SQLite::Database look(in.path, SQLite::OPEN_READONLY);
+  REQUIRE(look.execAndGet("SELECT run FROM runs WHERE run_id = 'run-1'").getInt() == 1);
+  if (many) {
+    const std::vector<RunId> runs{"gone"};
+    CHECK(store->erase_all(runs).value() == 1);
+  } else {
+    REQUIRE_OK(store->erase("gone"));
+  }
+  const auto reading = store->read("run-1", {});
+  REQUIRE_OK(reading);
+  CHECK(reading.value().damaged.empty());
+  CHECK(reading.value().records.size() == in.records.size());
+  CHECK(look.execAndGet("SELECT count(*) FROM meta").getInt() == 1);
+  CHECK(look.execAndGet("SELECT count(*) FROM records WHERE run <> 1").getInt() == 0);
+}
+
 TEST_CASE("no change of bytes in a file makes the store crash or give wrong records",
           "[stores][sqlite][damage]") {
   Damaged in;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Keys that a program finds by a function, or does not have.
+#include "stores/encrypted_kit.hpp"
+#include "support/catch.hpp"
+#include "support/result.hpp"
+#include "support/temp_folder.hpp"
+#include "triage/stores/memory.hpp"
+#include "triage/stores/sqlite.hpp"
+#include "triage/triage.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <stdexcept>
+#include <vector>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace {
+
+// Throws instead of replacing records, and counts the leases that it gets back.
+class ThrowingStore final : public ForwardingStore, public CompactsRuns {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<void> replace(const Lease&, std::span<const SequenceRange>,
+                       std::span<const Record>) override {
+    throw std::runtime_error("no replacement");
+  }
+  Result<void> release(const Lease& lease) override {
+    ++released;
+    return ForwardingStore::release(lease);
+  }
+  int released = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a function for keys that throws makes an error, and neither damage nor a held run",
+          "[stores][encrypted]") {
+  const auto runs = MemoryStore::create();
+  const auto values = MemoryStore::create();
+  const auto space = detail::own_space(detail::OwnSpace::signals);
+  const std::vector<Record> records{change(1), change(2)};
+  const auto made = encrypted(runs)->start({.id = "run-1"}, records);
+  REQUIRE_OK(made);
+  REQUIRE_OK(runs->release(made.value()));
+  REQUIRE_OK(encrypted(values)->put_if(space, "run-1/k", 0, "a value"));
+  bool throws = true;
+  const auto asking = [&](const std::shared_ptr<CheckpointStore>& inner) {
+    const auto find = [&](const std::string& id) -> Result<StoreKey> {
+      if (throws) throw std::runtime_error("the vault timed out");
+      return outcome::success(key_of(id, 'a'));
+    };
+    return EncryptedStore::around(inner, {.key = key_of("two", 'b'), .find = find}).value();
+  };
+  const auto check_told = [](const auto& result) {
+    CHECK_ERRC(Errc::io, result);
+    CHECK(result.error().detail.find("threw") != std::string::npos);
+    CHECK(result.error().detail.find("the vault timed out") != std::string::npos);
+  };
+  const auto of_runs = asking(runs);
+  const auto of_values = asking(values);
+  check_told(of_runs->read("run-1", {}));
+  check_told(of_runs->erase("run-1"));
+  check_told(of_runs->rotate());
+  check_told(of_values->get(space, "run-1/k"));
+  check_told(of_values->rotate());
+  const auto lease = runs->acquire("run-1");
+  REQUIRE_OK(lease);
+  REQUIRE_OK(runs->release(lease.value()));
+  throws = false;
+  CHECK(of_runs->read("run-1", {}).value().records.size() == 2);
+  CHECK(of_runs->rotate().value().records == 2);
+  CHECK(of_values->rotate().value().values == 1);
+}
+
+TEST_CASE("a store that throws while a run gets another key gets the lease back",
+          "[stores][encrypted]") {
+  const auto memory = MemoryStore::create();
+  const auto made = encrypted(memory)->start({.id = "run-1"}, std::vector<Record>{change(1)});
+  REQUIRE_OK(made);
+  REQUIRE_OK(memory->release(made.value()));
+  const auto inner = std::make_shared<ThrowingStore>(memory);
+  const auto store =
+      EncryptedStore::around(inner, {.key = key_of("two", 'b'), .older = {key_of("one", 'a')}})
+          .value();
+  CHECK_THROWS_AS(static_cast<void>(store->rotate()), std::runtime_error);
+  CHECK(inner->released == 1);
+}
+
+TEST_CASE("records under an unknown key are damaged in order, and it is asked for once a reading",
+          "[stores][encrypted]") {
+  const TempFolder folder;
+  const auto inner = SqliteStore::open(folder.file("runs.db")).value();
+  const std::vector<Record> records{change(1), change(2), change(3), change(4), change(5)};
+  REQUIRE_OK(encrypted(inner)->start({.id = "run-1"}, records));
+  SQLite::Database(folder.file("runs.db"), SQLite::OPEN_READWRITE)
+      .exec("UPDATE records SET body = body || x'00' WHERE seq IN (2, 4)");
+  int asked = 0;
+  const auto store = encrypted(
+      inner, {.key = key_of("two", 'b'), .find = [&](const std::string&) -> Result<StoreKey> {
+                ++asked;
+                return Error{Errc::not_found, "no such key"};
+              }});
+  for (int times = 1; times <= 2; ++times) {
+    const auto reading = store->read("run-1", {});
+    REQUIRE_OK(reading);
+    CHECK(reading.value().records.empty());
+    std::vector<Sequence> damaged;
+    for (const DamagedRecord& record : reading.value().damaged) damaged.push_back(record.seq);
+    CHECK(damaged == std::vector<Sequence>{1, 2, 3, 4, 5});
+    CHECK(asked == times);
+  }
+}
