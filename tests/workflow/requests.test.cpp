@@ -313,6 +313,35 @@ TEST_CASE("a request that expires while others work does not suspend the run",
   CHECK(done.value().value() == Json({-1, 1}));
 }
 
+TEST_CASE("of requests that expire at once, every handler sees its own", "[workflow][requests]") {
+  constexpr int most = 32;
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  std::atomic<int> expired{0};
+  const auto ask = [&, until = clock->wall_now() + 1h](const std::string&, Context& context) {
+    if (!context.try_request<int>("score", {}, {.expires = until})) ++expired;
+    return 1;
+  };
+  WorkflowBuilder builder("w", {.schedule = GENERATE(Schedule::supersteps, Schedule::eager)});
+  builder.port<int>("score");
+  for (int i = 0; i < most; ++i) {
+    const std::string id = "n" + std::to_string(i);
+    builder.executor(id, stateless(ask)).start(id);
+  }
+  std::atomic<int> opened{0};
+  const auto watch = [&](const WorkflowEvent& event) {  // The time passes once all have asked.
+    if (event.kind == WorkflowEventKind::request_opened && ++opened == most) clock->advance(2h);
+  };
+  WorkflowRun run(
+      built(builder),
+      {.run_id = "w", .store = memory(), .threads = 4, .clock = clock, .on_event = watch});
+  const auto done = run.run("tea");
+  REQUIRE_OK(done);
+  CHECK(done.value().outputs.size() == most);
+  CHECK(opened == most);
+  CHECK(expired == most);
+  CHECK(run.handler_calls() == 2 * most);
+}
+
 TEST_CASE("of an answer and the end of waiting, one wins and both know it",
           "[workflow][requests]") {
   for (int round = 0; round < 100; ++round) {

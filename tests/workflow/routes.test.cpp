@@ -135,3 +135,26 @@ TEST_CASE("a message without a value is null, and what is sent instead is checke
   CHECK_THAT(refused.error().detail,
              ContainsSubstring("no disk") && ContainsSubstring("what is sent instead"));
 }
+
+TEST_CASE("whatever is thrown while something is sent instead, the run fails and returns",
+          "[workflow][run]") {
+  const std::size_t threads = GENERATE(1U, 4U);
+  const bool by_condition = GENERATE(false, true);
+  const auto fails = [](const int&) -> Result<int> { return Error{Errc::io, "no disk"}; };
+  const auto instead = [by_condition](const Error&) {
+    if (!by_condition) throw 42;
+    return make_message(1);
+  };
+  const auto condition = [](const Message&) -> bool { throw 42; };
+  WorkflowBuilder builder("w");
+  builder.executor("end", [](const int& n) { return n; });
+  for (int i = 0; i < 8; ++i) {  // Some of them on other threads than the driver's.
+    const std::string id = "n" + std::to_string(i);
+    builder.executor(id, fails, {.instead = instead}).start(id).edge(id, "end", condition);
+  }
+  WorkflowRun run(built(builder), {.run_id = "r", .store = memory(), .threads = threads});
+  const auto failed = run.run(1);
+  CHECK_ERRC(Errc::escalated, failed);
+  CHECK_THAT(failed.error().detail,
+             ContainsSubstring("no disk (and what to send instead: an exception that is not"));
+}

@@ -105,3 +105,15 @@ TEST_CASE("a run goes on by itself when the program's threads refuse its work",
   REQUIRE_OK(done);
   CHECK(done.value().outputs.size() == 2);
 }
+
+TEST_CASE("a job that throws on the driver's thread does not count as running for ever",
+          "[workflow][work]") {
+  bool ran = false;
+  workflow::detail::Work work(1, nullptr);
+  work.add([] { throw 42; });
+  work.add([&] { ran = true; });
+  CHECK_THROWS_AS(work.help(), int);
+  CHECK_FALSE(ran);
+  work.help();  // Does the rest, and returns, as the destructor does.
+  CHECK(ran);
+}

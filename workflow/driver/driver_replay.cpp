@@ -73,26 +73,24 @@ void Driver::take_instead(Ended& ended) {
     error.detail = "an exception that is not a std::exception";
   }
   if (error.code == Errc::suspended || error.code == Errc::cancelled) return;
+  const auto fail = [&](const std::string& why) {
+    ended.error = Error(Errc::escalated, error.detail + " (and what to send instead: " + why + ")");
+    ended.thrown = nullptr;
+  };
   try {
     Message message = completed(own.instead(error));
     auto checked = check_json(message.json(), "what is sent instead");
     auto routes = routes_of(plan_, node.edges, message);
-    if (!checked || !routes) {
-      const std::string& why = checked ? routes.error().detail : checked.error().detail;
-      ended.error =
-          Error(Errc::escalated, error.detail + " (and what to send instead: " + why + ")");
-      ended.thrown = nullptr;
-      return;
-    }
+    if (!checked || !routes) return fail(checked ? routes.error().detail : checked.error().detail);
     Finished finished = begun_as(plan_, ended.delivery, around_.stored);
     if (own.instead_is_failure) finished.failed = error.detail.empty() ? "failed" : error.detail;
     finished.sent.push_back({std::move(message), std::move(routes).value()});
     ended.finished = std::move(finished);
     ended.status = Status::done;
   } catch (const std::exception& e) {
-    ended.error = Error(Errc::escalated, error.detail + " (and what to send instead: " +
-                                             triage::detail::json_words(e.what()) + ")");
-    ended.thrown = nullptr;
+    fail(triage::detail::json_words(e.what()));
+  } catch (...) {
+    fail("an exception that is not a std::exception");
   }
 }
 

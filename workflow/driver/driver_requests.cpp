@@ -60,22 +60,25 @@ Result<bool> Driver::settle_request(const Asked& asked) {
 
 // Nothing else can run, so deliveries whose request has expired continue. True if there are any.
 Result<bool> Driver::go_on_without_answers() {
-  std::vector<Ended> waiting = std::exchange(parked_, {});
-  bool some = false;
-  for (Ended& one : waiting) {
-    bool settled = false;
-    for (const Asked& asked : one.asked) {
+  // All are settled before any begins: handlers read the answers without a lock.
+  std::vector<bool> settled(parked_.size(), false);
+  for (std::size_t i = 0; i < parked_.size(); ++i) {
+    for (const Asked& asked : parked_[i].asked) {
       if (!is_expired(asked, *options_.clock)) continue;
       TRIAGE_TRY(now, settle_request(asked));
-      settled |= now;
+      if (now) settled[i] = true;
     }
-    if (settled) {
-      scheduler_.again(one.delivery);
-      begin(std::move(one.delivery));
+  }
+  std::vector<Ended> waiting = std::exchange(parked_, {});
+  bool some = false;
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    if (settled[i]) {
+      some = true;
+      scheduler_.again(waiting[i].delivery);
+      begin(std::move(waiting[i].delivery));
     } else {
-      parked_.push_back(std::move(one));
+      parked_.push_back(std::move(waiting[i]));
     }
-    some |= settled;
   }
   return outcome::success(some);
 }

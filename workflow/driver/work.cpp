@@ -6,6 +6,27 @@
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+// Counts a job while it runs. If one throws, it must not count for ever: ~Work waits for all.
+class Running {
+ public:
+  Running(std::unique_lock<std::mutex>& lock, std::size_t& count) : lock_(lock), count_(count) {
+    ++count_;
+  }
+  ~Running() {
+    if (!lock_.owns_lock()) lock_.lock();
+    --count_;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  std::unique_lock<std::mutex>& lock_;
+  std::size_t& count_;
+};
+
+}  // namespace
 
 Work::Work(std::size_t threads, std::shared_ptr<Threads> given)
     : most_(threads - 1), given_(std::move(given)) {}
@@ -89,15 +110,12 @@ void Work::take_back() {
 
 bool Work::run_one(Lock& lock) {
   if (!can_begin()) return false;
-  std::function<void()> job = std::move(jobs_.front());
+  const Running running(lock, running_);  // Outlives the job, which goes while nothing is locked.
+  const std::function<void()> job = std::move(jobs_.front());
   jobs_.pop_front();
-  ++running_;
   wake();  // Who woke this thread may have counted on it for several jobs.
   lock.unlock();
   job();
-  job = nullptr;
-  lock.lock();
-  --running_;
   return true;
 }
 

@@ -17,7 +17,8 @@ namespace triage::inline v0_1::workflow::detail {
 // The most threads, however many jobs are waiting.
 inline constexpr std::size_t most_threads = 1'024;
 
-// Jobs are in effect noexcept: an exception ends the process. Jobs, too, may add jobs.
+// Jobs should not throw: an exception leaves help() if the driver ran the job, and otherwise ends
+// the process. Jobs, too, may add jobs.
 class Work {
  public:
   // threads: at least 1, including the driver's.
