@@ -90,15 +90,15 @@ Supervisor::Supervisor(SupervisorOptions options) : options_(std::move(options))
   if (!options_.random) options_.random = real_random();
 }
 
+// Another supervisor may have begun attempts since the last one that this one served.
 Result<void> Supervisor::end_former(Attempt& attempt) {
-  if (attempt.number() > 1 && !looked_after_.contains(attempt.run_id())) {
-    TRIAGE_TRY(mark, newest_mark(*options_.store, attempt.run_id()));
-    if (mark) {
-      TRIAGE_TRYV(end_leftovers(*mark));
-    }
+  if (attempt.number() == 1 || served_ == std::pair(attempt.run_id(), attempt.number() - 1)) {
+    return outcome::success();
   }
-  looked_after_.insert(
-      attempt.run_id());  // Only now: if this failed, the next attempt looks again.
+  TRIAGE_TRY(mark, newest_mark(*options_.store, attempt.run_id()));
+  if (mark) {
+    TRIAGE_TRYV(end_leftovers(*mark));
+  }
   return outcome::success();
 }
 
@@ -203,6 +203,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   const Result<void> started = io.start(std::move(planned), [&](pid_t pid) -> Result<void> {
     TRIAGE_TRY(mark, mark_of(pid));
     mark.token = token;
+    if (io.has_terminal()) mark.session = pid;  // It may not have begun its session yet.
     TRIAGE_TRYV(detail::own_checkpoint(attempt, to_label(mark)));
     recorded = true;
     return outcome::success();
@@ -216,6 +217,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   std::optional<Error> lost;
   keep_lease(attempt, io, lost);
   const ChildEnd end = io.serve();
+  served_ = {attempt.run_id(), attempt.number()};
   protocol.finish();
   adapted.finish();
   files.end();

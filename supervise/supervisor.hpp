@@ -16,8 +16,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <utility>
 
 namespace triage::inline v0_1::supervise {
 
@@ -78,7 +78,7 @@ class Supervisor {
                const AdaptedAttempt& adapted);
 
   SupervisorOptions options_;
-  std::set<RunId> looked_after_{};  // Runs whose former processes are known to have ended.
+  std::pair<RunId, int> served_{};  // The newest attempt whose processes were seen to end.
   PrivateFolder folder_{};
   RunId run_{};
   std::shared_ptr<Json> state_ = std::make_shared<Json>();

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,6 +25,9 @@ struct WorkerArguments {
   std::vector<std::string> command{};
   std::string poll = "1s";
 };
+
+// Between two looks at a run that could not be gone on with.
+constexpr Duration longest_rest = std::chrono::minutes(1);
 
 class Worker {
  public:
@@ -70,7 +74,7 @@ class Worker {
       }
       const auto agent = session_.agent_of(run.run);
       if (!agent) {
-        leave_alone(run.run, agent.error());
+        put_off(run.run, agent.error());
         continue;
       }
       const auto result =
@@ -91,13 +95,16 @@ class Worker {
       conclude(run, agent.value().resume_claimed(*lease, {.run = session_.run_options(run)}));
     } else {
       static_cast<void>(session_.store().release(*lease));
-      leave_alone(run, agent.error());
+      put_off(run, agent.error());
     }
     return true;
   }
 
   [[nodiscard]] bool is_for_me(const RunId& run) {
     if (left_alone_.contains(run)) return false;
+    if (const auto later = later_.find(run); later != later_.end()) {
+      if (real_clock()->now() < later->second.from) return false;
+    }
     if (is_mine(run)) return true;
     left_alone_.insert(run);
     return false;
@@ -112,18 +119,36 @@ class Worker {
   }
 
   void conclude(const RunId& run, const Result<Json>& result) {
-    if (result) return;
+    if (result) {
+      later_.erase(run);
+      return;
+    }
     switch (result.error().code) {
       case Errc::suspended:
       case Errc::escalated:
       case Errc::aborted:
-      case Errc::cancelled: static_cast<void>(session_.conclude(run, result)); break;
-      default: leave_alone(run, result.error());
+      case Errc::cancelled:
+        later_.erase(run);
+        static_cast<void>(session_.conclude(run, result));
+        break;
+      default: put_off(run, result.error());
     }
   }
-  void leave_alone(const RunId& run, const Error& error) {
-    left_alone_.insert(run);
-    warn("run " + run + " is left alone: " + error.detail);
+
+  // A store that was away may be back at the next look, and a run that another worker has taken may
+  // lose that one. All else stays as it is.
+  void put_off(const RunId& run, const Error& error) {
+    const bool passes =
+        error.code == Errc::io || error.code == Errc::busy || error.code == Errc::fenced;
+    if (passes) {
+      Later& later = later_[run];
+      later.wait = std::clamp(2 * later.wait, poll_, std::max<Duration>(poll_, longest_rest));
+      later.from = real_clock()->now() + later.wait;
+      warn("run " + run + " is looked at again later: " + error.detail);
+    } else {
+      left_alone_.insert(run);
+      warn("run " + run + " is left alone: " + error.detail);
+    }
   }
 
   const RunSession& session_;
@@ -131,6 +156,11 @@ class Worker {
   const Duration poll_;
   std::optional<WallTime> next_due_{};  // Within `poll_`.
   std::set<RunId> left_alone_{};
+  struct Later {
+    TimePoint from{};
+    Duration wait{};
+  };
+  std::map<RunId, Later> later_{};
 };
 
 ExitStatus work(const WorkerArguments& given) {

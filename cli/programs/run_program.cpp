@@ -54,7 +54,10 @@ Result<Child> start(const ProgramRun& run, Pipes& pipes) {
   pipes.in.read.close();
   pipes.out.write.close();
   pipes.error.write.close();
-  TRIAGE_TRYV(child.let_go());
+  if (const auto gone = child.let_go(); !gone) {
+    ::waitpid(child.pid(), nullptr, 0);
+    return gone.error();
+  }
   ::fcntl(pipes.in.write.get(), F_SETFL, O_NONBLOCK);
   return outcome::success(std::move(child));
 }
@@ -109,6 +112,19 @@ class Talk {
   std::size_t given_ = 0;
 };
 
+// A program may close its output and go on. It is not reaped: its number stays its group's.
+bool ends_in_time(const ProgramRun& run, pid_t pid) {
+  for (;;) {
+    siginfo_t ended{};
+    const int found = ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT | WNOHANG);
+    if (found == 0 && ended.si_pid == pid) return true;
+    if (found < 0 && errno != EINTR) return true;
+    if (run.stop.stop_requested()) return false;
+    if (run.until && std::chrono::steady_clock::now() >= *run.until) return false;
+    ::poll(nullptr, 0, 10);
+  }
+}
+
 // Makes writing to a closed pipe an error instead of the end of this process.
 class QuietPipes {
  public:
@@ -137,7 +153,7 @@ Result<ProgramEnd> run_program(const ProgramRun& run) {
   TRIAGE_TRY(child, start(run, pipes));
   const QuietPipes quiet;
   ProgramEnd end;
-  end.killed = !Talk(run, pipes, end).until_it_is_silent();
+  end.killed = !Talk(run, pipes, end).until_it_is_silent() || !ends_in_time(run, child.pid());
   if (end.killed) ::kill(-child.pid(), SIGKILL);
   int status = 0;
   while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;

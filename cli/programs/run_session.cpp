@@ -234,11 +234,11 @@ RunOptions RunSession::run_options() const {
 
 RunOptions RunSession::run_options(const RunId& run) const {
   RunOptions options = run_options();
-  if (!max_wait_) return options;
   const auto start = stored_start(store(), run);
   auto spec = start ? supervise::spec_from_json(start.value().task) : start.error();
   if (!spec) return options;  // Whoever continues the run says what is wrong with it.
-  spec.value().max_wait = *max_wait_;
+  // Also without a wait of its own: somebody may have gone on with another one before.
+  if (max_wait_) spec.value().max_wait = *max_wait_;
   options.limits = supervise::limits_of(spec.value());
   return options;
 }

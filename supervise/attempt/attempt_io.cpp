@@ -57,6 +57,8 @@ AttemptIo::AttemptIo(const RunSpec& spec, Options options)
 
 AttemptIo::~AttemptIo() { signals_->end(); }
 
+bool AttemptIo::has_terminal() const noexcept { return streams_->terminal.has_value(); }
+
 Result<void> AttemptIo::open_streams(ChildPlan& plan) {
   TRIAGE_TRY(terminal, Terminal::open());
   if (terminal) {
@@ -141,7 +143,7 @@ ChildEnd AttemptIo::serve() {
     // Ending the supervisor must not take for ever. The first keyboard interrupt is left to the
     // child, though: many programs only stop their current work.
     const bool patient = signals_->ended_by() == SIGINT && interrupts_++ == 0;
-    if (!patient && !kill_at_) kill_at_ = clock_->now() + spec_.kill_after;
+    if (!patient && !kill_at_) kill_at_ = later(clock_->now(), spec_.kill_after);
   });
   reap();  // It may already have ended.
   while (!all_ended_) {
@@ -163,7 +165,8 @@ void AttemptIo::pass_on_rest() {
   std::optional<TimePoint> give_up_at;
   for (Passage* stream : {streams_->out.get(), streams_->error.get()}) {
     while (stream != nullptr && !stream->finish()) {
-      if (signals_->ended_by() != 0 && !give_up_at) give_up_at = clock_->now() + spec_.kill_after;
+      if (signals_->ended_by() != 0 && !give_up_at)
+        give_up_at = later(clock_->now(), spec_.kill_after);
       if (give_up_at && clock_->now() >= *give_up_at) {
         stream->drop();
       } else {
@@ -196,7 +199,7 @@ void AttemptIo::end_rest() {
   for (const pid_t pid : rest.others) {
     if (killing_ || asked_.insert(pid).second) ::kill(pid, killing_ ? SIGKILL : SIGTERM);
   }
-  if (!all_ended_ && !kill_at_) kill_at_ = clock_->now() + spec_.kill_after;
+  if (!all_ended_ && !kill_at_) kill_at_ = later(clock_->now(), spec_.kill_after);
 }
 
 void AttemptIo::stop(ChildEnd::Cause cause) {
@@ -204,14 +207,15 @@ void AttemptIo::stop(ChildEnd::Cause cause) {
   end_.cause = cause;
   ::kill(-pid_, SIGTERM);
   ::kill(-pid_, SIGCONT);  // One that is stopped would not hear it.
-  kill_at_ = clock_->now() + spec_.kill_after;
+  kill_at_ = later(clock_->now(), spec_.kill_after);
 }
 
 std::optional<TimePoint> AttemptIo::next_moment() const {
   std::optional<TimePoint> next = kill_at_;
   if (leader_ended_ || end_.cause != ChildEnd::Cause::itself) return next;
   const auto consider = [&next](TimePoint since, Duration length) {
-    if (length > Duration::zero()) next = std::min(next.value_or(since + length), since + length);
+    if (length > Duration::zero())
+      next = std::min(next.value_or(TimePoint::max()), later(since, length));
   };
   consider(started_, spec_.timeout);
   if (idle_held_ == 0) consider(active_, spec_.idle_timeout);
@@ -227,15 +231,15 @@ void AttemptIo::keep_time() {
     } else {
       ::kill(-pid_, SIGKILL);
     }
-    kill_at_ = now + spec_.kill_after;  // Again, in case that did not help.
+    kill_at_ = later(now, spec_.kill_after);  // Again, in case that did not help.
     return;
   }
   if (dismiss_at_ && now >= *dismiss_at_) {
     dismiss();
-  } else if (spec_.timeout > Duration::zero() && now >= started_ + spec_.timeout) {
+  } else if (spec_.timeout > Duration::zero() && now >= later(started_, spec_.timeout)) {
     stop(ChildEnd::Cause::timeout);
   } else if (idle_held_ == 0 && spec_.idle_timeout > Duration::zero() &&
-             now >= active_ + spec_.idle_timeout) {
+             now >= later(active_, spec_.idle_timeout)) {
     stop(ChildEnd::Cause::idle_timeout);
   }
 }

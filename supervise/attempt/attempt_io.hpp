@@ -69,8 +69,10 @@ class AttemptIo {
   }
   // The same, unless it ends by itself within this time; nothing: it is needed after all.
   void dismiss_after(std::optional<Duration> length) {
-    dismiss_at_ = length ? std::optional(clock_->now() + *length) : std::nullopt;
+    dismiss_at_ = length ? std::optional(later(clock_->now(), *length)) : std::nullopt;
   }
+  // Whether the child has a terminal, and so a session, of its own; known once it is started.
+  [[nodiscard]] bool has_terminal() const noexcept;
   // For other files of this attempt.
   [[nodiscard]] Loop& loop() noexcept { return loop_; }
 

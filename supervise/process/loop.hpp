@@ -3,12 +3,19 @@
 // Waits for several files and one point in time.
 
 #include "triage/clock.hpp"
+#include "triage/detail/saturate.hpp"
 
 #include <functional>
 #include <map>
 #include <optional>
 
 namespace triage::inline v0_1::supervise {
+
+// A limit of a hundred years, as users may give one, is not in the past.
+[[nodiscard]] inline TimePoint later(TimePoint from, Duration length) noexcept {
+  return TimePoint(
+      Duration(detail::saturating_add(from.time_since_epoch().count(), length.count())));
+}
 
 // Thread-safety: none.
 class Loop {

@@ -113,7 +113,7 @@ void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json&
   if (left <= Duration::zero()) return answer(speaker, id, {{"ok", true}});
   if (left <= options_.max_wait || options_.max_wait == Duration::zero()) {
     begin_wait(*speaker);
-    return loop_.call_at(options_.clock->now() + left, [this, speaker, id] {
+    return loop_.call_at(later(options_.clock->now(), left), [this, speaker, id] {
       if (speaker->gone()) return;
       end_wait(*speaker);
       answer(speaker, id, {{"ok", true}});

@@ -334,7 +334,12 @@ Result<Restored> Workspace::restore(const FilesId& files) {
                                       "\" are not in the workspace's repository " +
                                       git_.repository};
   }
-  const FilesId before = newest_;
+  // Keeping makes what others changed the newest state: if this is cut off before their files are
+  // copied, the next restoration must still know the state before.
+  const FilesId before = named("before").value_or(newest_);
+  if (!before.empty()) {
+    TRIAGE_TRYV(name("before", before));
+  }
   TRIAGE_TRY(now, keep());
   Restored restored;
   if (!before.empty() && now != before) {
@@ -342,6 +347,9 @@ Result<Restored> Workspace::restore(const FilesId& files) {
   }
   TRIAGE_TRYV(put_aside_not_kept(files, restored));
   TRIAGE_TRYV(write_whole(journal(), files + "\n"));
+  if (!before.empty()) {
+    TRIAGE_TRYV(git("update-ref", "-d", "refs/" + name_of(options_.run) + "/before"));
+  }
   TRIAGE_TRYV(bring_back(files));
   return outcome::success(std::move(restored));
 }

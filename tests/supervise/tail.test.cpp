@@ -3,6 +3,7 @@
 #include "supervise/process/tail.hpp"
 
 #include "supervise/process/leftovers.hpp"
+#include "supervise/process/loop.hpp"
 #include "support/catch.hpp"
 
 #include <unistd.h>
@@ -59,4 +60,11 @@ TEST_CASE("a process is known again by its start and its boot", "[supervise]") {
         "planned", "triage/process 12 session 1 start x boot b"}) {
     CHECK_FALSE(parse_mark(wrong));
   }
+}
+
+TEST_CASE("a limit of centuries does not lie in the past", "[tail]") {
+  using triage::supervise::later;
+  const TimePoint now(std::chrono::hours(30));
+  CHECK(later(now, Duration::max()) == TimePoint::max());
+  CHECK(later(now, std::chrono::seconds(1)) == now + std::chrono::seconds(1));
 }

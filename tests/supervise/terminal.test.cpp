@@ -78,3 +78,14 @@ TEST_CASE("a paste into a program that reads nothing does not hold up its timeou
       shop, 300'000, shop.run_line({"--timeout", "2s", "--max-attempts", "1", "--quiet"}, {deaf}));
   CHECK(printed.status == 128 + SIGTERM);
 }
+
+TEST_CASE("the journal names the session that a terminal's program has", "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const Printed printed =
+      typing(shop, 0, shop.run_line({"--run", "r", "--quiet"}, {shop.script("a", "echo $$")}));
+  REQUIRE(printed.status == 0);
+  const std::string pid = printed.out.substr(0, printed.out.find('\n'));
+  const Printed listed = shop.triage({"checkpoint", "list", "--run", "r", "--all", "--json"});
+  CHECK_THAT(listed.out, ContainsSubstring("process " + pid + " session " + pid + " start"));
+}

@@ -82,6 +82,34 @@ TEST_CASE("a killed worker's run is taken up by another one", "[run][worker]") {
   CHECK(other.end_with(SIGTERM) == 0);
 }
 
+TEST_CASE("a worker ends what another one's attempt left, though it has served the run before",
+          "[run][worker]") {
+  const Workshop shop;
+  const std::string program =
+      shop.script("a",
+                  "case $TRIAGE_ATTEMPT in\n"
+                  "1|2) echo $TRIAGE_ATTEMPT >> $W/ran\n"
+                  "  echo 'HTTP 429 Too Many Requests, retry after 1 seconds' >&2; exit 1;;\n"
+                  "3) setsid sleep 1000 & echo $! > $W/left; echo ready > $W/told; wait;;\n"
+                  "*) state=$(sed 's/.*) //;s/ .*//' /proc/$(cat $W/left)/stat 2>/dev/null)\n"
+                  "  [ -n \"$state\" ] && [ \"$state\" != Z ] && echo alive > $W/doubled\n"
+                  "  echo $TRIAGE_ATTEMPT >> $W/ran;;\nesac");
+  begin(shop, "r", program);
+  Beside worker(worker_line(shop, {"--max-wait", "1ms"}));
+  CHECK(comes([&] {
+    return number_of(shop, "suspended") == 1 && read_text(shop.file("ran")) == "1\n2\n";
+  }));
+  worker.signal(SIGSTOP);
+  Beside other({TRIAGE_COMMAND, "resume", "r", "--store", shop.store(), "--max-wait", "1m"});
+  CHECK(shop.next_word() == "ready");
+  other.end_with(SIGKILL);
+  worker.signal(SIGCONT);
+  CHECK(comes([&] { return number_of(shop, "finished") == 1; }));
+  CHECK(worker.end_with(SIGTERM) == 0);
+  CHECK(read_text(shop.file("ran")) == "1\n2\n4\n");
+  CHECK_FALSE(std::filesystem::exists(shop.file("doubled")));
+}
+
 TEST_CASE("a worker that is stopped lets its run come to its end, and begins no other one",
           "[run][worker]") {
   const Workshop shop;

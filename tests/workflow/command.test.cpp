@@ -131,14 +131,17 @@ TEST_CASE("a command that takes too long is killed, and one that prints no JSON 
   const std::string file = place.write("slow.yaml", R"(workflow: slow
 agents:
   slow: {command: [sleep, "600"], timeout: 200ms}
+  silent: {command: [sh, -c, "exec >&- 2>&-; exec sleep 600"], timeout: 200ms}
   talker: {command: [echo, hello]}
 tasks:
   - {id: a, description: wait, assignee: slow}
   - {id: b, description: talk, assignee: talker}
+  - {id: c, description: wait in silence, assignee: silent}
 )");
   const Printed printed = place.run(file);
   CHECK(printed.status == 5);
   CHECK_THAT(printed.error, ContainsSubstring("took too long") && ContainsSubstring("no JSON"));
+  CHECK_THAT(printed.error, ContainsSubstring("executor \"c\"") || ContainsSubstring("c: "));
 }
 
 TEST_CASE("a bad workflow file is refused with file, line, key, value and what is allowed",
