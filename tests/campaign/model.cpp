@@ -194,20 +194,25 @@ void RunModel::effect_gave(int effect, int result) {
   });
 }
 
+// Whether the request of this effect ends the attempt because nobody knows its outcome.
+bool RunModel::stops_by_doubt(const Hypothesis& h, int effect) const {
+  const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
+  const EffectPlan& asked = plan(effect);
+  return known.status == Effect::Status::undo_doubt ||
+         (known.status == Effect::Status::doubt &&
+          asked.semantics == EffectPlan::Semantics::at_most_once &&
+          (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain));
+}
+
 void RunModel::effect_stopped(int effect) {
   each("e" + std::to_string(effect) + " stops the attempt", [&](Hypothesis& h, List& out) {
-    const Effect& known = h.facts.effects[static_cast<std::size_t>(effect)];
-    const EffectPlan& asked = plan(effect);
     if (h.phase != Phase::in_attempt) return;
     if (shaken_) {
       return_with(h, store_errors, out);
       end_with(h, Status::escalated, bit(Errc::in_doubt), 0, true, out);
     }
-    const bool in_doubt = known.status == Effect::Status::undo_doubt ||
-                          (known.status == Effect::Status::doubt &&
-                           asked.semantics == EffectPlan::Semantics::at_most_once &&
-                           (asked.reconcile == EffectPlan::Reconcile::none || h.asked_in_vain));
-    if (in_doubt) end_with(std::move(h), Status::escalated, bit(Errc::in_doubt), 0, true, out);
+    if (!stops_by_doubt(h, effect)) return;
+    end_with(std::move(h), Status::escalated, bit(Errc::in_doubt), 0, true, out);
   });
 }
 

@@ -108,8 +108,8 @@ class RunModel {
   void attempt_failed(int type, int critical, int now);
   void attempt_parked(const Waiting& waiting);
   void attempt_cancelled();
-  // It requested something after the deadline and was stopped.
-  void attempt_too_late(int now);
+  // It requested something after the deadline and was stopped. effect: what it requested, or -1.
+  void attempt_too_late(int now, int effect = -1);
   void label_refused(int label);
   // The store failed during the wait. The answer may be stored nevertheless.
   void wait_broken(int signal, bool in_time);
@@ -168,6 +168,7 @@ class RunModel {
   void take_up_one(const Hypothesis& h, int now, List& out) const;
   void begin_undo(Hypothesis h, int target, int status, bool by_default, List& out) const;
   void ask_in_doubt(Hypothesis h, int behind, List& out) const;
+  [[nodiscard]] bool stops_by_doubt(const Hypothesis& h, int effect) const;
   void finish_undo(Hypothesis h, List& out) const;
   void act(Hypothesis h, const Rule& rule, int type, int now, List& out) const;
   void roll_back(const Hypothesis& h, const Rule& rule, List& out) const;

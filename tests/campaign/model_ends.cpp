@@ -61,8 +61,8 @@ void RunModel::attempt_cancelled() {
   });
 }
 
-// Its classification is not specified; it is not run again.
-void RunModel::attempt_too_late(int now) {
+// Its classification is not specified; it is not run again. A doubt is told even then.
+void RunModel::attempt_too_late(int now, int effect) {
   each("the attempt is stopped at the deadline", [&](Hypothesis& h, List& out) {
     for (int type = 0; type < type_count; ++type) {
       Hypothesis failed = h;
@@ -70,7 +70,7 @@ void RunModel::attempt_too_late(int now) {
       act(failed, decided(failed, type), type, now, out);
       act(std::move(failed), Rule{}, type, now, out);
     }
-    if (h.asked_in_vain) {
+    if (h.asked_in_vain || (effect >= 0 && stops_by_doubt(h, effect))) {
       end_with(std::move(h), Status::escalated, bit(Errc::in_doubt), 0, true, out);
     }
   });

@@ -116,7 +116,7 @@ void Play::do_effect(Visit& visit, int effect, const std::vector<Trouble>& troub
     if (process.dead || process.zombie) throw;
     RunModel& run = model(process, visit.run);
     if (program_.deadline > 0 && now() >= program_.deadline) {
-      run.attempt_too_late(now());
+      run.attempt_too_late(now(), effect);
     } else {
       run.effect_stopped(effect);
     }
