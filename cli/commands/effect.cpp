@@ -14,7 +14,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -118,9 +117,8 @@ void leave_passing_on(int from) {
 Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key) {
   supervise::ChildPlan plan;
   plan.arguments = given.command;
-  std::error_code failed;
-  plan.folder = std::filesystem::current_path(failed).string();
-  if (failed) return Error{Errc::io, "the current folder is gone: " + failed.message()};
+  TRIAGE_TRY(folder, supervise::current_folder());
+  plan.folder = std::move(folder);
   TRIAGE_TRY(program, supervise::find_program(given.command.front(), plan.folder));
   TRIAGE_TRY(pipe, supervise::make_pipe());
   plan.program = std::move(program);

@@ -6,11 +6,11 @@
 #include "command.hpp"
 #include "documents/failure_json.hpp"
 #include "programs/run_session.hpp"
+#include "supervise/process/child.hpp"
 #include "supervise/workspace/workspace.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -48,9 +48,8 @@ Result<Duration> duration_of(const std::string& text) {
 
 Result<supervise::RunSpec> spec_of(const RunArguments& given) {
   supervise::RunSpec spec{.command = given.command};
-  std::error_code failed;
-  spec.folder = std::filesystem::current_path(failed).string();
-  if (failed) return Error{Errc::io, "the current folder is gone: " + failed.message()};
+  TRIAGE_TRY(folder, supervise::current_folder());
+  spec.folder = std::move(folder);
   TRIAGE_TRY(timeout, duration_of(given.timeout));
   TRIAGE_TRY(idle_timeout, duration_of(given.idle_timeout));
   TRIAGE_TRY(kill_after, duration_of(given.kill_after));

@@ -129,6 +129,13 @@ int low_number(int otherwise) noexcept {
   return otherwise;
 }
 
+Result<std::string> current_folder() {
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::current_path(failed);
+  if (failed) return Error{Errc::io, "the current folder is gone: " + failed.message()};
+  return outcome::success(folder.string());
+}
+
 Result<std::string> find_program(const std::string& name, const std::string& folder) {
   std::error_code ignored;
   if (name.find('/') != std::string::npos) {

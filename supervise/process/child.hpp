@@ -34,6 +34,9 @@ struct ChildPlan {
 // `otherwise` if there is none.
 [[nodiscard]] int low_number(int otherwise) noexcept;
 
+// The path of the current folder. Errors: Errc::io if it was removed.
+[[nodiscard]] Result<std::string> current_folder();
+
 // The file that a shell would execute for this name. Errors: Errc::not_found; Errc::io if what was
 // found cannot be executed.
 [[nodiscard]] Result<std::string> find_program(const std::string& name, const std::string& folder);

@@ -149,16 +149,13 @@ std::vector<pid_t> own_line() {
   return line;
 }
 
-// The processes that are left. Waits for those that are executing a program, each by itself:
-// others' may do that all the time.
-std::vector<pid_t> look_around(const ProcessMark& mark) {
-  const std::vector<pid_t> spared = own_line();
+// Those of these processes that are left. Waits for those that are executing a program, each by
+// itself: others' may do that all the time.
+std::vector<pid_t> left_of(std::vector<pid_t> unclear, const ProcessMark& mark) {
   std::vector<pid_t> left;
-  std::vector<pid_t> unclear = all_processes();
   for (int look = 0; !unclear.empty() && look < most_looks; ++look) {
     if (look > 0) ::poll(nullptr, 0, 1);
     std::erase_if(unclear, [&](pid_t pid) {
-      if (std::find(spared.begin(), spared.end(), pid) != spared.end()) return true;
       const auto process = stat_of(pid);
       if (!process || process->state == 'Z' || process->state == 'X') return true;
       const Left found = is_left(*process, mark);
@@ -169,19 +166,22 @@ std::vector<pid_t> look_around(const ProcessMark& mark) {
   return left;
 }
 
+std::vector<pid_t> look_around(const ProcessMark& mark) {
+  const std::vector<pid_t> spared = own_line();
+  std::vector<pid_t> others = all_processes();
+  std::erase_if(others, [&](pid_t pid) {
+    return std::find(spared.begin(), spared.end(), pid) != spared.end();
+  });
+  return left_of(std::move(others), mark);
+}
+
 int open_process(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
 // Kills exactly the process that was inspected: its descriptor cannot refer to another one.
 Result<void> kill_and_wait(pid_t pid, const ProcessMark& mark) {
   const FileDescriptor process(open_process(pid));
   if (!process) return outcome::success();  // It is gone.
-  Left left = Left::unclear;
-  for (int look = 0; left == Left::unclear && look < most_looks; ++look) {
-    if (look > 0) ::poll(nullptr, 0, 1);
-    const auto now = stat_of(pid);
-    left = now ? is_left(*now, mark) : Left::no;
-  }
-  if (left != Left::yes) return outcome::success();
+  if (left_of({pid}, mark).empty()) return outcome::success();
   if (::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH) {
     return system_error("process " + std::to_string(pid) +
                         ", left of a former attempt, cannot be killed");

@@ -3,6 +3,7 @@
 #include "base/run_catching.hpp"
 #include "records/compatible.hpp"
 #include "records/stored_keys.hpp"
+#include "storage/run_keys.hpp"
 
 namespace triage::inline v0_1::workflow {
 namespace {
@@ -194,11 +195,7 @@ Result<std::vector<WorkflowCheckpoint>> WorkflowRun::Body::checkpoints() const {
 }
 
 Result<CheckpointId> WorkflowRun::Body::checkpoint(std::string_view label) {
-  if (label.rfind("triage/", 0) == 0) {
-    return Error{Errc::invalid_argument, "label \"" + printable(label) +
-                                             "\" is not allowed: those that begin with "
-                                             "\"triage/\" are the library's"};
-  }
+  TRIAGE_TRYV(triage::detail::check_own_prefix(label, "a checkpoint's label"));
   const std::scoped_lock lock(mutex_);
   if (attempt_ == nullptr || !options_.store) {
     return Error{Errc::not_found, attempt_ == nullptr

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include "triage/detail/own_label.hpp"
+
+namespace triage::inline v0_1::detail {
+
+CheckpointInfo as_listed(CheckpointInfo stored) {
+  if (!stored.label.starts_with(own_label_prefix)) return stored;
+  stored.trigger = stored.label.substr(own_label_prefix.size());
+  stored.label.clear();
+  return stored;
+}
+
+std::string stored_label(const CheckpointInfo& listed) {
+  return listed.trigger.empty() ? listed.label : std::string(own_label_prefix) + listed.trigger;
+}
+
+}  // namespace triage::inline v0_1::detail
