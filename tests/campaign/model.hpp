@@ -53,6 +53,7 @@ struct Hypothesis {
   std::vector<int> ask{};       // undoing: effects in doubt to be settled first
   std::vector<int> ask_undo{};  // The same for compensations.
   std::vector<int> undo{};      // Effects, the next one first.
+  bool refuses = false;         // undoing: nothing will be undone, whatever is found out.
   int undo_calls = 0;
   int not_listed = 0;         // Positions that the store does not list, at the beginning.
   bool carried_out = false;   // in_attempt: an effect ran and has not given its result yet.
@@ -167,6 +168,7 @@ class RunModel {
   void go_on_undoing(Hypothesis h, int now, List& out) const;
   void take_up_one(const Hypothesis& h, int now, List& out) const;
   void begin_undo(Hypothesis h, int target, int status, bool by_default, List& out) const;
+  void refuse_undo(Hypothesis h, int behind, List& out) const;
   void ask_in_doubt(Hypothesis h, int behind, List& out) const;
   [[nodiscard]] bool stops_by_doubt(const Hypothesis& h, int effect) const;
   void finish_undo(Hypothesis h, List& out) const;

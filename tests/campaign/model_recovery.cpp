@@ -142,6 +142,7 @@ void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default,
   h.undo.clear();
   h.ask.clear();
   h.ask_undo.clear();
+  h.refuses = false;
   h.undo_calls = 0;
   bool stays_in_doubt = false;
   std::vector<int> doubts;
@@ -156,14 +157,19 @@ void RunModel::begin_undo(Hypothesis h, int target, int status, bool by_default,
   h.facts.add({.kind = Fact::Kind::undoing, .a = target, .b = status, .c = by_default ? 1 : 0});
   h.phase = Hypothesis::Phase::undoing;
   // An effect whose compensation is in doubt is skipped, or nothing can be undone.
-  if (stays_in_doubt) {
-    end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
-  }
+  if (stays_in_doubt) refuse_undo(h, behind, out);
   if (!doubts.empty()) {  // Or it is asked about again, like an effect in doubt.
     Hypothesis asking = h;
     asking.ask_undo = doubts;
     ask_in_doubt(std::move(asking), behind, out);
   }
+  ask_in_doubt(std::move(h), behind, out);
+}
+
+// Ends it with nothing undone, at once or when other doubts have been asked about.
+void RunModel::refuse_undo(Hypothesis h, int behind, List& out) const {
+  h.undo.clear();
+  h.refuses = true;
   ask_in_doubt(std::move(h), behind, out);
 }
 
@@ -193,6 +199,11 @@ void RunModel::finish_undo(Hypothesis h, List& out) const {
            h.facts.effects[static_cast<std::size_t>(b)].first_intended;
   };
   std::sort(h.undo.begin(), h.undo.end(), newest);
+  if (h.refuses) {
+    h.undo.clear();
+    end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
+    if (h.ask.empty() && h.ask_undo.empty()) return;
+  }
   if (!h.ask.empty() || !h.ask_undo.empty() || !h.undo.empty()) {
     h.phase = Hypothesis::Phase::undoing;
     out.push_back(std::move(h));
@@ -230,6 +241,7 @@ void RunModel::go_on_undoing(Hypothesis h, int now, List& out) const {
   h.undo.clear();
   h.ask.clear();
   h.ask_undo.clear();
+  h.refuses = false;
   h.undo_calls = 0;
   bool lost = false;
   for (int e = 0; e < effect_count; ++e) {
@@ -244,7 +256,7 @@ void RunModel::go_on_undoing(Hypothesis h, int now, List& out) const {
     }
   }
   if (lost) {  // At once, or after the others are undone.
-    end_with(h, Status::escalated, bit(Errc::in_doubt) | bit(Errc::escalated), 0, true, out);
+    refuse_undo(h, behind, out);
     if (!h.undo.empty() || !h.ask_undo.empty()) {
       h.facts.undo_status = static_cast<int>(Status::escalated);
       finish_undo(h, out);
