@@ -110,18 +110,16 @@ OwnerMark::~OwnerMark() {
   if (file_ >= 0) ::close(file_);
 }
 
-bool OwnerMark::gave_up(const LeaseKey& lease) const noexcept {
-  return std::find(given_up_.begin(), given_up_.end(), lease) != given_up_.end();
-}
+bool OwnerMark::gave_up(const LeaseKey& lease) const noexcept { return given_up_.contains(lease); }
 
-void OwnerMark::give_up(const LeaseKey& lease) {
-  if (gave_up(lease)) return;
-  given_up_.push_back(lease);
-  publish();
+void OwnerMark::give_up(std::span<const LeaseKey> leases) {
+  const std::size_t before = given_up_.size();
+  given_up_.insert(leases.begin(), leases.end());
+  if (given_up_.size() != before) publish();
 }
 
 void OwnerMark::forget(const LeaseKey& lease) {
-  if (std::erase(given_up_, lease) > 0) publish();
+  if (given_up_.erase(lease) > 0) publish();
 }
 
 // A reader in the middle of this sees fewer leases and takes the others for held.

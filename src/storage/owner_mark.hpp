@@ -5,10 +5,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace triage::inline v0_1::detail {
 
@@ -30,8 +31,9 @@ using LeaseKey = std::pair<std::int64_t, std::uint64_t>;
 // FILE the descriptor of a memory file that the object keeps open. The file's name contains STORE,
 // so processes of the same user can look it up in /proc: it is closed with the object, and by exec.
 // It lists the leases that were given up although their release could not be written, for example
-// because the disk was full. FILE is missing if no file could be created; then only the end of the
-// process frees its leases. The text contains no personal data; it is stored in runs.owner.
+// because the disk was full, and those of which nobody knows whether they were granted. FILE is
+// missing if no file could be created; then only the end of the process frees its leases. The text
+// contains no personal data; it is stored in runs.owner.
 //
 // Thread-safety: none; the store locks.
 class OwnerMark {
@@ -43,9 +45,10 @@ class OwnerMark {
   OwnerMark& operator=(const OwnerMark&) = delete;
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  [[nodiscard]] const std::vector<LeaseKey>& given_up() const noexcept { return given_up_; }
+  [[nodiscard]] const std::set<LeaseKey>& given_up() const noexcept { return given_up_; }
   [[nodiscard]] bool gave_up(const LeaseKey& lease) const noexcept;
-  void give_up(const LeaseKey& lease);
+  void give_up(const LeaseKey& lease) { give_up({&lease, 1}); }
+  void give_up(std::span<const LeaseKey> leases);
   void forget(const LeaseKey& lease);
 
  private:
@@ -53,7 +56,7 @@ class OwnerMark {
 
   int file_ = -1;
   std::string text_;
-  std::vector<LeaseKey> given_up_{};
+  std::set<LeaseKey> given_up_{};
 };
 
 // The parts of such a text, as views of it.

@@ -165,7 +165,8 @@ bool PostgresJournals::owned(const RunFacts& facts) {
   if (facts.owner == mark_.text()) {
     const std::scoped_lock here(mutex_);
     const auto held = held_.find(facts.birth);
-    return held != held_.end() && held->second.epoch == epoch;
+    return held != held_.end() && held->second.epoch == epoch &&
+           !mark_.gave_up({facts.birth, epoch});
   }
   switch (check_owner(facts.owner, mark_.text(), {facts.birth, epoch})) {
     case OwnerLife::alive:

@@ -102,8 +102,12 @@ Result<Lease> PostgresJournals::start(const RunInfo& run, std::span<const Record
                 .numbers(rows.time)
                 .numbers(rows.crc)
                 .byte_strings(rows.body));
-  // After an error the outcome is unknown: the run stays held, so that a retry finds it.
-  if (!there) return there.error();
+  if (!there) {
+    // The outcome is unknown: free for all others, and known here, so that a retry finds it.
+    const std::scoped_lock here(mutex_);
+    mark_.give_up({birth, 1});
+    return there.error();
+  }
   if (!there.value().empty()) return outcome::success(lease);
   forget(lease);
   return started_before(run.id, records);
@@ -114,13 +118,16 @@ Result<Lease> PostgresJournals::started_before(const RunId& run, std::span<const
   const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
   const auto facts = facts_of(run);
   if (!facts || facts.value().owner != mark_.text() || facts.value().epoch != 1 ||
-      !facts.value().info.owned || records.empty() ||
-      facts.value().info.last != records.back().seq()) {
+      records.empty() || facts.value().info.last != records.back().seq()) {
     return conflict;
   }
+  Lease lease = pg_lease(run, facts.value().birth, 1);
+  if (!check_held(lease)) return conflict;
   TRIAGE_TRY(reading, read(run, {}));
   if (!same_records(reading.records, records)) return conflict;
-  return outcome::success(pg_lease(run, facts.value().birth, 1));
+  const std::scoped_lock here(mutex_);
+  mark_.forget({lease.handle, lease.epoch});
+  return outcome::success(std::move(lease));
 }
 
 Result<Sequence> PostgresJournals::check_held(const Lease& lease) {
@@ -291,7 +298,12 @@ Result<void> PostgresJournals::erase(const RunId& run) {
     TRIAGE_TRYV(facts_of(run));
     return busy;
   }
-  TRIAGE_TRYV(write(postgres_sql::erase, PgParameters().text(run).number(facts.birth)));
+  const auto erased = write(postgres_sql::erase, PgParameters().text(run).number(facts.birth));
+  if (!erased) {
+    const std::scoped_lock here(mutex_);
+    mark_.give_up({facts.birth, *taken});
+    return erased.error();
+  }
   return erase_keys(reading);
 }
 

@@ -43,17 +43,23 @@ Result<Lease> PostgresJournals::acquire(const RunId& run) {
 
 // The new epoch; empty if the run is not as it was seen.
 Result<std::optional<std::uint64_t>> PostgresJournals::take(const RunFacts& seen) {
-  TRIAGE_TRY(rows, write(postgres_sql::acquire, PgParameters()
-                                                    .text(seen.info.id)
-                                                    .number(seen.birth)
-                                                    .number(seen.epoch)
-                                                    .text(seen.owner)
-                                                    .text(mark_.text())
-                                                    .number(random_pg_number())
-                                                    .number(options_.lease_timeout.count())));
-  std::optional<std::uint64_t> epoch;
-  if (!rows.empty()) epoch = static_cast<std::uint64_t>(rows.number(0, 0));
-  return outcome::success(epoch);
+  const LeaseKey next{seen.birth, static_cast<std::uint64_t>(seen.epoch) + 1};
+  const auto rows = write(postgres_sql::acquire, PgParameters()
+                                                     .text(seen.info.id)
+                                                     .number(seen.birth)
+                                                     .number(seen.epoch)
+                                                     .text(seen.owner)
+                                                     .text(mark_.text())
+                                                     .number(random_pg_number())
+                                                     .number(options_.lease_timeout.count()));
+  const std::scoped_lock here(mutex_);
+  if (!rows) {  // Nobody knows whether it was granted.
+    mark_.give_up(next);
+    return rows.error();
+  }
+  if (rows.value().empty()) return outcome::success(std::nullopt);
+  mark_.forget(next);
+  return outcome::success(static_cast<std::uint64_t>(rows.value().number(0, 0)));
 }
 
 Result<std::vector<Lease>> PostgresJournals::claim_orphans(std::string_view agent,
@@ -65,32 +71,40 @@ Result<std::vector<Lease>> PostgresJournals::claim_orphans(std::string_view agen
              listed({.agent = std::string(agent), .status = RunStatus::running, .limit = 0}));
   std::vector<std::string> runs, owners;
   std::vector<std::int64_t> births, epochs;
+  std::vector<LeaseKey> asked_for;
   std::map<std::int64_t, Sequence> lasts;
   for (int row = 0; row < running.size(); ++row) {
     RunFacts facts = facts_in(running, row);
     if (facts.info.owned) continue;
     runs.push_back(std::move(facts.info.id));
     births.push_back(facts.birth);
+    asked_for.emplace_back(facts.birth, static_cast<std::uint64_t>(facts.epoch) + 1);
     lasts[facts.birth] = facts.info.last;
     epochs.push_back(facts.epoch);
     owners.push_back(std::move(facts.owner));
   }
   if (runs.empty()) return outcome::success(std::move(claimed));
   const std::size_t all = std::min(most, runs.size());
-  TRIAGE_TRY(taken, write(postgres_sql::claim, PgParameters()
-                                                   .texts(runs)
-                                                   .numbers(births)
-                                                   .numbers(epochs)
-                                                   .texts(owners)
-                                                   .number(static_cast<std::int64_t>(all))
-                                                   .text(mark_.text())
-                                                   .number(random_pg_number())
-                                                   .number(options_.lease_timeout.count())));
+  const auto taken = write(postgres_sql::claim, PgParameters()
+                                                    .texts(runs)
+                                                    .numbers(births)
+                                                    .numbers(epochs)
+                                                    .texts(owners)
+                                                    .number(static_cast<std::int64_t>(all))
+                                                    .text(mark_.text())
+                                                    .number(random_pg_number())
+                                                    .number(options_.lease_timeout.count()));
   const std::scoped_lock here(mutex_);
-  for (int row = 0; row < taken.size(); ++row) {
-    const auto epoch = static_cast<std::uint64_t>(taken.number(row, 2));
-    claimed.push_back(pg_lease(RunId(taken.text(row, 0)), taken.number(row, 1), epoch));
-    held_[taken.number(row, 1)] = {.epoch = epoch, .last = lasts[taken.number(row, 1)]};
+  if (!taken) {  // Nobody knows which were granted.
+    mark_.give_up(asked_for);
+    return taken.error();
+  }
+  const PgRows& rows = taken.value();
+  for (int row = 0; row < rows.size(); ++row) {
+    const auto epoch = static_cast<std::uint64_t>(rows.number(row, 2));
+    claimed.push_back(pg_lease(RunId(rows.text(row, 0)), rows.number(row, 1), epoch));
+    mark_.forget({rows.number(row, 1), epoch});
+    held_[rows.number(row, 1)] = {.epoch = epoch, .last = lasts[rows.number(row, 1)]};
   }
   return outcome::success(std::move(claimed));
 }

@@ -215,12 +215,13 @@ Result<RedisJournals::RunFacts> RedisJournals::facts_in(const RunId& run,
 
 Result<bool> RedisJournals::owned(const RunFacts& facts) {
   if (facts.owner.empty()) return outcome::success(false);
+  const LeaseKey key{number<std::int64_t>(facts.birth), number<std::uint64_t>(facts.epoch)};
   if (facts.owner == mark_.text()) {
     const std::scoped_lock here(mutex_);
     const auto held = held_.find(facts.birth);
-    return outcome::success(held != held_.end() && held->second.epoch == facts.epoch);
+    return outcome::success(held != held_.end() && held->second.epoch == facts.epoch &&
+                            !mark_.gave_up(key));
   }
-  const LeaseKey key{number<std::int64_t>(facts.birth), number<std::uint64_t>(facts.epoch)};
   switch (check_owner(facts.owner, mark_.text(), key)) {
     case OwnerLife::alive:
     case OwnerLife::stopped: return outcome::success(true);

@@ -115,14 +115,22 @@ Result<Lease> RedisJournals::start(const RunInfo& run, std::span<const Record> r
     const std::scoped_lock here(mutex_);
     held_[birth] = {"1", last};
   }
-  TRIAGE_TRY(answer, run_script(redis_scripts::start, {facts_key(run.id), log_key(run.id)},
-                                std::move(words)));
-  if (answer.word != "ok") {
+  // If the outcome is unknown: free for all others, and known here, so that a retry finds it.
+  const auto unknown = [&](const Error& error) {
+    const std::scoped_lock here(mutex_);
+    mark_.give_up({lease.handle, lease.epoch});
+    return error;
+  };
+  const auto answer =
+      run_script(redis_scripts::start, {facts_key(run.id), log_key(run.id)}, std::move(words));
+  if (!answer) return unknown(answer.error());
+  if (answer.value().word != "ok") {
     forget(lease);
     return started_before(run.id, records);
   }
   // Once more, because this process may have been stopped for so long that the name was taken off.
-  TRIAGE_TRYV(ask({"SADD", list_key(), run.id}));
+  const auto listed = ask({"SADD", list_key(), run.id});
+  if (!listed) return unknown(listed.error());
   return outcome::success(lease);
 }
 
@@ -131,13 +139,17 @@ Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Re
   const Error conflict{Errc::conflict, "run \"" + run + "\" exists already"};
   const auto facts = facts_of(run);
   if (!facts || facts.value().owner != mark_.text() || facts.value().epoch != "1" ||
-      !facts.value().info.owned || !facts.value().has_lease || records.empty() ||
+      !facts.value().has_lease || records.empty() ||
       facts.value().info.last != records.back().seq()) {
     return conflict;
   }
+  Lease lease = lease_of(run, facts.value().birth, 1);
+  if (!holds(lease)) return conflict;
   TRIAGE_TRY(reading, read(run, {}));
   if (!same_records(reading.records, records)) return conflict;
-  return outcome::success(lease_of(run, facts.value().birth, 1));
+  const std::scoped_lock here(mutex_);
+  mark_.forget({lease.handle, lease.epoch});
+  return outcome::success(std::move(lease));
 }
 
 Result<Lease> RedisJournals::acquire(const RunId& run) {
@@ -149,31 +161,31 @@ Result<Lease> RedisJournals::acquire(const RunId& run) {
   if (!facts.has_lease) {
     return Error{Errc::corrupt, "what the Redis server has about run \"" + run + "\" is damaged"};
   }
-  TRIAGE_TRY(answer, run_script(redis_scripts::acquire, {facts_key(run), log_key(run)},
-                                {facts.birth, facts.epoch, facts.owner, mark_.text(),
-                                 std::to_string(real_random()->next()),
-                                 std::to_string(options_.lease_timeout.count()),
-                                 std::to_string(options_.ttl.count())}));
-  if (answer.word == "gone") {
+  const auto answer = run_script(
+      redis_scripts::acquire, {facts_key(run), log_key(run)},
+      {facts.birth, facts.epoch, facts.owner, mark_.text(), std::to_string(real_random()->next()),
+       std::to_string(options_.lease_timeout.count()), std::to_string(options_.ttl.count())});
+  const LeaseKey next{number<std::int64_t>(facts.birth), number<std::uint64_t>(facts.epoch) + 1};
+  const std::scoped_lock here(mutex_);
+  if (!answer) {  // Nobody knows whether it was granted.
+    mark_.give_up(next);
+    return answer.error();
+  }
+  const auto& [word, epoch] = answer.value();
+  if (word == "gone") {
     return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
   }
-  if (answer.word != "ok") return busy;  // Another process was faster.
-  const std::scoped_lock here(mutex_);
-  held_[facts.birth] = {answer.more, facts.info.last};
-  return outcome::success(lease_of(run, facts.birth, number<std::uint64_t>(answer.more)));
+  if (word != "ok") return busy;  // Another process was faster.
+  mark_.forget(next);
+  held_[facts.birth] = {epoch, facts.info.last};
+  return outcome::success(lease_of(run, facts.birth, number<std::uint64_t>(epoch)));
 }
 
 Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, const Lease& lease,
                                                           RedisWords more,
                                                           const RedisWords& more_keys) {
   TRIAGE_TRYV(check_run_id(lease.run));
-  {
-    const std::scoped_lock here(mutex_);
-    const auto held = held_.find(std::to_string(lease.handle));
-    if (held == held_.end() || held->second.epoch != std::to_string(lease.epoch)) {
-      return fenced(lease, "it was released, or belongs to another store");
-    }
-  }
+  if (!holds(lease)) return fenced(lease, "it was released, or belongs to another store");
   more.insert(more.begin(),
               {std::to_string(lease.handle), std::to_string(lease.epoch), mark_.text()});
   RedisWords keys{facts_key(lease.run), log_key(lease.run)};
@@ -184,6 +196,12 @@ Result<RedisJournals::Answer> RedisJournals::owner_script(const char* script, co
     return fenced(lease, answer.more);
   }
   return outcome::success(std::move(answer));
+}
+
+bool RedisJournals::holds(const Lease& lease) {
+  const std::scoped_lock here(mutex_);
+  const auto held = held_.find(std::to_string(lease.handle));
+  return held != held_.end() && held->second.epoch == std::to_string(lease.epoch);
 }
 
 void RedisJournals::forget(const Lease& lease) {

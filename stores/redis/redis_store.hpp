@@ -80,6 +80,7 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
                                           RedisWords arguments);
   [[nodiscard]] Result<Answer> owner_script(const char* script, const Lease& lease, RedisWords more,
                                             const RedisWords& more_keys = {});
+  [[nodiscard]] bool holds(const Lease& lease);
   void forget(const Lease& lease);
   [[nodiscard]] Result<void> list_before_start(const RunId& run, const std::string& birth);
   [[nodiscard]] Result<void> unlist(const RunId& run, const std::string& birth);

@@ -168,7 +168,7 @@ void SqliteJournals::release_again() {
   try {
     SQLite::Statement free_run(database_->handle(),
                                "UPDATE runs SET owner = NULL WHERE run = ?1 AND epoch = ?2");
-    for (const auto& [run, epoch] : std::vector(mark_.given_up())) {
+    for (const auto& [run, epoch] : std::set(mark_.given_up())) {
       free_run.bind(1, run);
       free_run.bind(2, static_cast<std::int64_t>(epoch));
       database_->run(free_run);

@@ -7,10 +7,12 @@
 #include "support/result.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/json.hpp"
+#include "triage/orphans.hpp"
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace triage::test {
@@ -66,6 +68,79 @@ inline void lose_every_one(FaultProxy& proxy, CheckpointStore& store) {
     } while (proxy.fired());
     proxy.heal();
     CHECK(n > 15);
+  }
+}
+
+// Cuts the 1st, 2nd, 3rd … answer and all that follow, until a call needs fewer: once the server is
+// back, whatever a call that failed has done, the run is free for others, and then for its store.
+// open: a store behind the proxy.
+inline void strand_nothing(FaultProxy& proxy,
+                           const std::function<std::shared_ptr<CheckpointStore>()>& open,
+                           CheckpointStore& other) {
+  const std::vector<Record> first{lost_answer_record(1)};
+  using Call = std::function<bool(CheckpointStore&, const RunId&)>;
+  const std::vector<std::pair<std::string, Call>> calls{
+      {"start",
+       [&](auto& store, const auto& run) {
+         return store.start({.id = run, .agent = "start"}, first).has_value();
+       }},
+      {"acquire", [](auto& store, const auto& run) { return store.acquire(run).has_value(); }},
+      {"claim",
+       [](auto& store, const auto&) {
+         const auto claimed = claim_orphans(store, "claim", 9);
+         return claimed.has_value();
+       }},
+      {"erase", [](auto& store, const auto& run) { return store.erase(run).has_value(); }}};
+  for (const auto& [name, call] : calls) {
+    bool done = false;
+    for (int n = 1; !done; ++n) {
+      REQUIRE(n < 20);
+      const RunId run = name + "-" + std::to_string(n);
+      INFO(run);
+      if (name != "start") {
+        const auto lease = other.start({.id = run, .agent = name}, first);
+        REQUIRE_OK(lease);
+        REQUIRE_OK(other.release(lease.value()));
+      }
+      const auto store = open();
+      proxy.cut_nth(n, FaultProxy::Cut::answer, false);
+      done = call(*store, run);
+      proxy.heal();
+      if (done) break;
+      const auto taken = other.acquire(run);
+      if (!taken) {  // It was not started, or is erased.
+        CHECK_ERRC(Errc::not_found, taken);
+        continue;
+      }
+      CHECK_ERRC(Errc::busy, store->acquire(run));
+      REQUIRE_OK(other.append(taken.value(), std::vector<Record>{lost_answer_record(2)},
+                              RunStatus::running));
+      REQUIRE_OK(other.release(taken.value()));
+      const auto back = store->acquire(run);
+      REQUIRE_OK(back);
+      CHECK_ERRC(Errc::busy, other.acquire(run));
+      REQUIRE_OK(store->release(back.value()));
+    }
+  }
+}
+
+// Cuts all answers from the n-th on while a run is started, for each n: the same start succeeds
+// once the server is back, and the run is then its starter's.
+inline void start_again(FaultProxy& proxy, CheckpointStore& store, CheckpointStore& other) {
+  const std::vector<Record> first{lost_answer_record(1)};
+  for (int n = 1;; ++n) {
+    REQUIRE(n < 20);
+    const RunId run = "again-" + std::to_string(n);
+    INFO(run);
+    proxy.cut_nth(n, FaultProxy::Cut::answer, false);
+    const bool done = store.start({.id = run}, first).has_value();
+    proxy.heal();
+    if (done) return;
+    const auto lease = store.start({.id = run}, first);
+    REQUIRE_OK(lease);
+    CHECK_ERRC(Errc::busy, other.acquire(run));
+    REQUIRE_OK(store.append(lease.value(), std::vector<Record>{lost_answer_record(2)},
+                            RunStatus::finished));
   }
 }
 

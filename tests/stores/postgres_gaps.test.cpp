@@ -68,6 +68,17 @@ TEST_CASE("an erasure that is cut off anywhere leaves no record without a run",
   CHECK(direct.value()->run("run-1").has_value());
 }
 
+TEST_CASE("a call to PostgreSQL whose outcome nobody knows leaves no run busy",
+          "[stores][postgres][faults]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const auto direct = PostgresStore::open(server.url()).value();
+  FaultProxy proxy(server.port());
+  const auto open = [&] { return opened_behind(proxy, std::chrono::milliseconds(300)); };
+  strand_nothing(proxy, open, *direct);
+  start_again(proxy, *open(), *direct);
+}
+
 TEST_CASE("a worker claims no more runs than it asked for, whatever answer gets lost",
           "[stores][postgres][faults]") {
   const PostgresServer server({"fsync=off"});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What another process does to a Redis store between two questions of this one.
+#include "stores/lost_answers.hpp"
 #include "stores/read_while_compacted.hpp"
 #include "support/catch.hpp"
 #include "support/fault_proxy.hpp"
@@ -42,6 +43,21 @@ TEST_CASE("a run whose start dies is listed, whatever takes names off the list m
   CHECK(met);
   REQUIRE_OK(other->run("run-1"));
   CHECK(other->runs({}).value().size() == 1);
+}
+
+TEST_CASE("a call to Redis whose outcome nobody knows leaves no run busy",
+          "[stores][redis][faults]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto direct = RedisStore::open(server.url()).value();
+  FaultProxy proxy(server.port());
+  const auto open = [&] {
+    return RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()),
+                            {.timeout = std::chrono::milliseconds(300)})
+        .value();
+  };
+  strand_nothing(proxy, open, *direct);
+  start_again(proxy, *open(), *direct);
 }
 
 TEST_CASE("the name of an erased run is forgotten at once, and of a start that failed later",
