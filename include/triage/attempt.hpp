@@ -193,6 +193,9 @@ class Attempt {
   // (now + 2 h), a call is taken for the one that suspended the run if length, state and the number
   // of earlier sleeps with that state are equal: better use sleep_for.
   void sleep_until(WallTime when);
+  // Whether a wait longer than Limits::max_wait would suspend the run. If not, all waits take place
+  // in the calling thread.
+  [[nodiscard]] bool can_suspend() const;
   // Waits for `length`. The first call in the run records when the sleep named `name` (1 to 256
   // bytes) ends; all later attempts and processes wait for that same end. Otherwise like
   // sleep_until.

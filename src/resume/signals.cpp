@@ -190,6 +190,11 @@ bool Run::may_suspend() const {
                           RecoveryAction::Kind::resume);
 }
 
+bool Run::can_suspend(int attempt) {
+  const std::scoped_lock lock(mutex_);
+  return !is_late(attempt) && may_suspend();
+}
+
 Result<WaitFacts> Run::measure_wait(int attempt, WallTime until) {
   WaitFacts facts;
   const WallTime wall = core_.clock->wall_now();

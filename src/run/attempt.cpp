@@ -127,6 +127,10 @@ std::optional<Json> Attempt::received(std::string_view name) {
   if (!answer) give_up(std::move(answer).error());
   return std::move(answer).value();
 }
+bool Attempt::can_suspend() const {
+  const AttemptUse use(*this);
+  return use && use.run().can_suspend(number());
+}
 Result<void> Attempt::keep_lease() {
   const AttemptUse use(*this);
   if (!use) return ended_attempt();

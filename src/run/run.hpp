@@ -130,6 +130,7 @@ class Run {
                                               WallTime deadline);
   Result<std::optional<Json>> signal_received(int attempt, std::string_view name);
   Result<void> keep_lease(int attempt);
+  [[nodiscard]] bool can_suspend(int attempt);
 
   [[nodiscard]] const RunId& id();
   [[nodiscard]] int attempt_number() const noexcept { return attempt_; }

@@ -151,6 +151,7 @@ class Protocol {
   Result<bool> take_wait(const SpeakerPtr& speaker, const Json& message, const Json& id,
                          bool& later);
   Result<void> propose(const Json& step, Json& reply);
+  [[nodiscard]] bool waits_here(Duration left) const;
   void sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id);
   void wait_for(const SpeakerPtr& speaker, const std::string& name, WallTime until, const Json& id,
                 bool began);

@@ -107,11 +107,17 @@ void Protocol::end_wait(Speaker& speaker) {
   if (options_.on_wait) options_.on_wait(false);
 }
 
-// A short wait happens here, so that the child keeps running; a long one suspends the run.
+// A short wait happens here, so that the child keeps running; a long one suspends the run, if it
+// can be suspended.
+bool Protocol::waits_here(Duration left) const {
+  return left <= options_.max_wait || options_.max_wait == Duration::zero() ||
+         !attempt_.can_suspend();
+}
+
 void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id) {
   const Duration left = when - options_.clock->wall_now();
   if (left <= Duration::zero()) return answer(speaker, id, {{"ok", true}});
-  if (left <= options_.max_wait || options_.max_wait == Duration::zero()) {
+  if (waits_here(left)) {
     begin_wait(*speaker);
     return loop_.call_at(later(options_.clock->now(), left), [this, speaker, id] {
       if (speaker->gone()) return;
@@ -139,8 +145,7 @@ void Protocol::wait_for(const SpeakerPtr& speaker, const std::string& name, Wall
   try {
     if (auto value = attempt_.received(name)) return reply(value);
     const Duration left = until - options_.clock->wall_now();
-    const bool shortly = left <= options_.max_wait || options_.max_wait == Duration::zero();
-    if (left <= Duration::zero() || !shortly) return reply(attempt_.wait(name, until));
+    if (left <= Duration::zero() || !waits_here(left)) return reply(attempt_.wait(name, until));
     if (!began) begin_wait(*speaker);
     loop_.call_at(options_.clock->now() + std::min<Duration>(left, look_every),
                   [this, speaker, name, until, id] { wait_for(speaker, name, until, id, true); });
