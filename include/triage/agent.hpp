@@ -46,7 +46,7 @@ class TriageAgent {
   TriageAgent(F callable, FailurePolicy policy, AgentOptions options = {})
       : callable_(std::move(callable)),
         core_(detail::make_core(std::move(policy), std::move(options),
-                                detail::is_null_callable(callable_))) {}
+                                detail::is_null_callable(callable_), detail::task_check<Task>())) {}
 
   // Runs the callable until it succeeds or no recovery fits. For the id of a finished run of this
   // agent and this task, returns the recorded result.
@@ -159,8 +159,8 @@ class TriageAgent {
   }
 
   // Answers Attempt::wait(name) of a run, before or while it waits. A signal is sent once; sending
-  // the same value again succeeds. name: 1 to 256 bytes. Errors: conflict (another value was sent),
-  // not_found (no store), invalid_argument, the store's.
+  // the same value again succeeds. name: 1 to 256 bytes. Errors: conflict (another value was sent,
+  // or the wait has ended without one), not_found (no store), invalid_argument, the store's.
   Result<void> signal(const RunId& run, std::string_view name, const Json& value = nullptr) const {
     return detail::send_signal(*core_, run, name, value);
   }

@@ -26,7 +26,7 @@ struct OperatorOptions {
 
 // Like TriageAgent::signal: answers Attempt::wait(name) once, even if the run does not exist yet.
 // Sending the same value again succeeds. Errors: Errc::conflict if the run has finished, or the
-// name was answered with another value.
+// name was answered: with another value, or by the end of the wait.
 [[nodiscard]] Result<void> send_signal(CheckpointStore& store, const RunId& run,
                                        std::string_view name, const Json& value);
 

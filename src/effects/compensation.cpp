@@ -262,8 +262,9 @@ Input Run::finish_undoing() {
   if (planned) {
     if (auto doubt = effects.settle_after(*planned)) {
       std::string detail = "the effects of this run cannot all be undone: " + *doubt;
-      end_in_store(RunStatus::escalated,
-                   Json{{"detail", detail}, {"error", to_string(Errc::in_doubt)}});
+      end_in_store(RunStatus::escalated, Json{{"compensates_after", *planned},
+                                              {"detail", detail},
+                                              {"error", to_string(Errc::in_doubt)}});
       data_->outcome = std::make_unique<Error>(Errc::in_doubt, std::move(detail));
       return Input::stopped;
     }

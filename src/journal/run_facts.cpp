@@ -56,6 +56,9 @@ void RunFacts::apply(RecordKind kind, const Json& body, WallTime time) {
     case RecordKind::stopped:
       stopped = body;
       compensating_after.reset();
+      if (body.contains("compensates_after")) {  // Still: a doubt kept it from being completed.
+        compensating_after = field<Sequence>(body, "compensates_after", 0);
+      }
       aborting = false;
       break;
     case RecordKind::forked: forked = body; break;

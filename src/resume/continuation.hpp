@@ -89,7 +89,7 @@ struct Resumption {
 // Errors: Errc::conflict if the journal was recorded by a different agent.
 [[nodiscard]] Result<void> check_fingerprint(const AgentCore& core, const Journal& journal);
 // Errors: Errc::unsupported if the run was recorded without its task.
-[[nodiscard]] Result<void> check_task(const Journal& journal);
+[[nodiscard]] Result<void> check_task(const AgentCore& core, const Journal& journal);
 // Errors: Errc::conflict if the state at this position claims an effect that was, or is being,
 // undone.
 [[nodiscard]] Result<void> check_claims(const Journal& journal, std::size_t position);

@@ -241,7 +241,9 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
     TRIAGE_TRYV(check_fingerprint(core, origin));
   }
   if (!options.task) {
-    TRIAGE_TRYV(check_task(origin));
+    TRIAGE_TRYV(check_task(core, origin));
+  } else if (core.task_fits != nullptr) {
+    TRIAGE_TRYV(core.task_fits(*options.task));
   }
   if (origin.lost_intent() != 0) {
     return Error{Errc::corrupt, "record " + std::to_string(origin.lost_intent()) + " of run \"" +
@@ -270,7 +272,11 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
                      .status = RunStatus::running,
                      .started = wall,
                      .updated = wall};
-  auto lease = run_catching([&] { return store->start(info, records); });
+  const auto start = [&] { return run_catching([&] { return store->start(info, records); }); };
+  auto lease = start();
+  const bool may_be_lost =
+      !lease && (lease.error().code == Errc::io || lease.error().code == Errc::busy);
+  if (may_be_lost) lease = start();  // Recognised if only the answer was lost.
   if (!lease) {
     label.give_back();
     return std::move(lease).error();
@@ -285,6 +291,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
     return std::move(confirmed).error();
   }
   b.writer.background = core.options.write_mode == WriteMode::background;
+  b.writer.capacity = core.options.queue_capacity;
   b.writer.queued = branch.last();
   b.writer.durable = branch.last();
   b.task = run->task;

@@ -89,7 +89,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
     return outcome::success(std::move(run));
   }
   TRIAGE_TRYV(check_ended(*run, options, asked));
-  TRIAGE_TRYV(check_task(journal));
+  TRIAGE_TRYV(check_task(core, journal));
   TRIAGE_TRYV(check_poison(*run, options.revive));
   const char* died = options.revive ? "revived" : "process_died";
   if (options.from.empty() && !journal.decision().is_null()) {

@@ -8,7 +8,6 @@
 #include "storage/run_keys.hpp"
 #include "triage/detail/run_loop.hpp"
 #include "triage/detail/try.hpp"
-#include "triage/operations.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,24 +15,18 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-const std::string_view signal_space = own_space(OwnSpace::signals);
 constexpr std::size_t longest_signal_name = 256;
 constexpr WallTime::duration longest_wait = std::chrono::hours(24 * 36'500);  // Fits nanoseconds.
 constexpr Duration poll_interval = std::chrono::milliseconds(50);
 
-Result<void> check_name(std::string_view name, const char* whose) {
+}  // namespace
+
+Result<void> check_wait_name(std::string_view name, const char* whose) {
   if (!name.empty() && name.size() <= longest_signal_name) return outcome::success();
   return Error{Errc::invalid_argument, std::string(whose) + " name has " +
                                            std::to_string(name.size()) +
                                            " bytes; allowed are 1 to 256"};
 }
-
-Error sent_before(const RunId& run, std::string_view name) {
-  return {Errc::conflict, "signal \"" + printable(name) + "\" of run \"" + run +
-                              "\" was sent before, with another value"};
-}
-
-}  // namespace
 
 Result<std::optional<Json>> read_signal(KeySpace& store, const RunId& run, std::string_view name) {
   TRIAGE_TRY(sent, run_catching([&] { return store.get(signal_space, signal_key(run, name)); }));
@@ -62,104 +55,6 @@ void Run::tidy_keys(bool ended) {
   if (b.detached || b.fenced || !b.started) return;
   if (b.made_extras) forget_ticket(*b.store, std::exchange(b.made_extras->spent_ticket, {}));
   if (ended) forget_signals(*b.store, b.journal);
-}
-
-// What the records answer; nothing if they do not. Whoever answers has not to pay for a large
-// state, so only signals are decoded, unless a record is missing: then the fold says what still
-// counts.
-static Result<std::optional<Json>> answer_in(const JournalReading& reading, std::string_view name) {
-  bool whole = reading.damaged.empty();
-  for (std::size_t i = 1; i < reading.records.size(); ++i) {
-    whole &= reading.records[i].seq() == reading.records[i - 1].seq() + 1;
-  }
-  std::optional<Json> answer;
-  if (!whole) {
-    TRIAGE_TRY(journal, Journal::fold(reading));
-    const auto known = journal.signals().find(name);
-    if (known != journal.signals().end()) answer = known->second;
-    return outcome::success(std::move(answer));
-  }
-  for (const Record& record : reading.records) {
-    if (record.kind() != RecordKind::signal_received) continue;
-    TRIAGE_TRY(body, record.body());
-    if (text_field(body, "name") != name) continue;
-    answer = body.contains("value") ? std::optional(body.at("value")) : std::nullopt;
-  }
-  return outcome::success(std::move(answer));
-}
-
-// Whether the journal has this value as the answer. Errors: Errc::conflict if it has another one;
-// the store's.
-static Result<bool> answered(CheckpointStore& store, const RunId& run, std::string_view name,
-                             const Json& value) {
-  TRIAGE_TRY(reading, run_catching([&] { return store.read_newest(run); }));
-  TRIAGE_TRY(known, answer_in(reading, name));
-  if (!known) return outcome::success(false);
-  if (*known == value) return outcome::success(true);
-  return sent_before(run, name);
-}
-
-// Whether the signal was sent and taken before the run ended. False: it can still be taken. Errors:
-// Errc::conflict if it never will be; the store's.
-static Result<bool> taken(CheckpointStore& store, const RunId& run, std::string_view name,
-                          const Json& value) {
-  const auto info = run_catching([&] { return store.run(run); });
-  if (!info && info.error().code == Errc::not_found) return outcome::success(false);
-  if (!info) return info.error();
-  const RunStatus status = info.value().status;
-  if (status == RunStatus::finished) {
-    return Error{Errc::conflict, "signal \"" + printable(name) + "\" cannot be sent: run \"" + run +
-                                     "\" has finished"};
-  }
-  if (status == RunStatus::running || status == RunStatus::suspended) {
-    return outcome::success(false);
-  }
-  return answered(store, run, name, value);  // An answered signal's key is gone.
-}
-
-// Called after the write: the run may have ended since it was checked, and a run that once ended
-// has dropped its keys even if it continues now. Its journal has the answers, and is read last: a
-// run that takes the signal and ends meanwhile must not look as if it had ended without it.
-static Result<void> confirm_sent(CheckpointStore& store, const RunId& run, std::string_view name,
-                                 const Json& value, const std::string& key, std::uint64_t version) {
-  const auto late = taken(store, run, name, value);
-  const auto known = answered(store, run, name, value);
-  if (!known && known.error().code == Errc::not_found) return outcome::success();
-  if (known && (known.value() || late)) return outcome::success();
-  const Error& error = known ? late.error() : known.error();
-  if (error.code == Errc::conflict) {
-    static_cast<void>(run_catching([&] { return store.erase_if(signal_space, key, version); }));
-  }
-  return error;
-}
-
-static Result<void> send(CheckpointStore* store, const RunId& run, std::string_view name,
-                         const Json& value) {
-  TRIAGE_TRYV(check_run_id(run));
-  TRIAGE_TRYV(check_name(name, "a signal's"));
-  TRIAGE_TRYV(check_json(value, "a signal's value"));
-  if (store == nullptr) {
-    return Error{Errc::not_found, "the signal cannot be sent: the agent has no store"};
-  }
-  TRIAGE_TRY(before_it, taken(*store, run, name, value));
-  if (before_it) return outcome::success();
-  std::string bytes;
-  encode_cbor(Json{{"value", value}}, bytes);
-  const std::string key = signal_key(run, name);
-  const auto sent = run_catching([&] { return store->put_if(signal_space, key, 0, bytes); });
-  if (sent) return confirm_sent(*store, run, name, value, key, sent.value());
-  if (sent.error().code != Errc::conflict) return sent.error();
-  TRIAGE_TRY(before, run_catching([&] { return store->get(signal_space, key); }));
-  if (before && before->bytes == bytes) {  // Perhaps ours, with the reply lost.
-    return confirm_sent(*store, run, name, value, key, before->version);
-  }
-  return sent_before(run, name);
-}
-
-Result<void> send_signal(const AgentCore& core, const RunId& run, std::string_view name,
-                         const Json& value) {
-  if (core.problem) return *core.problem;
-  return send(core.options.store.get(), run, name, value);
 }
 
 namespace {
@@ -191,6 +86,7 @@ bool Run::may_suspend() const {
 }
 
 bool Run::can_suspend(int attempt) {
+  if (data_ && data_->detached) static_cast<void>(drain_or_degrade());  // It may work again.
   const std::scoped_lock lock(mutex_);
   return !is_late(attempt) && may_suspend();
 }
@@ -230,8 +126,17 @@ Result<void> Run::rest_in_attempt(int attempt, Duration delay) {
   return outcome::success();
 }
 
+// Whether a look that failed is not the wait's last one, after which no signal is recorded.
+bool Run::may_look_again(const Error& failed, const WaitFacts& facts) const noexcept {
+  const bool passing = failed.code == Errc::io || failed.code == Errc::busy;
+  return passing && !fails_with_store() && facts.left > WallTime::duration::zero();
+}
+
 // Drives one wait, blocking. *signal receives the signal's value, if one was sent.
 Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* signal) {
+  if (data_ && data_->detached) {  // It may work again.
+    TRIAGE_TRYV(drain_or_degrade());
+  }
   const WaitMachine machine(signal != nullptr, limits().max_wait, poll_interval);
   WaitFacts facts;
   WaitInput input = WaitInput::start;
@@ -245,9 +150,10 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
         break;
       }
       case WaitDo::look: {
-        TRIAGE_TRY(sent, read_signal(*data_->store, id(), what.signal));
-        input = sent ? WaitInput::seen : WaitInput::unseen;
-        *signal = std::move(sent);
+        auto sent = read_signal(*data_->store, id(), what.signal);
+        if (!sent && !may_look_again(sent.error(), facts)) return std::move(sent).error();
+        *signal = sent ? std::move(sent).value() : std::nullopt;
+        input = *signal ? WaitInput::seen : WaitInput::unseen;
         break;
       }
       case WaitDo::drain: {
@@ -300,7 +206,7 @@ Result<void> Run::sleep_until(int attempt, WallTime when) {
 }
 
 Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length) {
-  TRIAGE_TRYV(check_name(name, "a sleep's"));
+  TRIAGE_TRYV(check_wait_name(name, "a sleep's"));
   // The wall clock has whole milliseconds; the extra one keeps sleeps from being too short.
   const auto rounded = std::min<WallTime::duration>(
       std::chrono::ceil<std::chrono::milliseconds>(std::max(length, Duration::zero())),
@@ -326,7 +232,7 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 
 // The recorded answer; the outer optional tells whether there is one.
 Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
-  TRIAGE_TRYV(check_name(name, "a signal's"));
+  TRIAGE_TRYV(check_wait_name(name, "a signal's"));
   std::optional<Json> value;
   {
     const std::scoped_lock lock(mutex_);
@@ -383,12 +289,3 @@ Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view nam
 }
 
 }  // namespace triage::inline v0_1::detail
-
-namespace triage::inline v0_1 {
-
-Result<void> send_signal(CheckpointStore& store, const RunId& run, std::string_view name,
-                         const Json& value) {
-  return detail::send(&store, run, name, value);
-}
-
-}  // namespace triage::inline v0_1

@@ -36,8 +36,11 @@ Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
                                    changes + ". Set accept_changed to go on"};
 }
 
-Result<void> check_task(const Journal& journal) {
-  if (journal.start().contains("task")) return outcome::success();
+Result<void> check_task(const AgentCore& core, const Journal& journal) {
+  const Json& start = journal.start();
+  if (const auto task = start.find("task"); task != start.end()) {
+    return core.task_fits != nullptr ? core.task_fits(*task) : outcome::success();
+  }
   return Error{Errc::unsupported, "run \"" + journal.run() +
                                       "\" was recorded without its task, because the task's type "
                                       "had no conversion to JSON"};
@@ -101,6 +104,7 @@ Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<Checkpo
   run->reading = std::move(reading);
   run->attempts = b.journal.attempts();
   b.writer.background = core.options.write_mode == WriteMode::background;
+  b.writer.capacity = core.options.queue_capacity;
   b.writer.queued = b.journal.last();
   b.writer.durable = b.journal.last();
   b.task = run->task;
@@ -147,7 +151,7 @@ Result<ContinuationPtr> take_suspended(const AgentCore& core,
   if (!options.accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, journal));
   }
-  TRIAGE_TRYV(check_task(journal));
+  TRIAGE_TRYV(check_task(core, journal));
   return taken;
 }
 

@@ -10,6 +10,7 @@
 #include "triage/wakes_workers.hpp"
 
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -199,17 +200,31 @@ Result<WorkDone> work(const AgentCore& core, std::size_t threads, const std::sto
   std::stop_source enough;  // A failure of the first look also ends the others.
   const std::stop_callback stopped(stop, [&] { enough.request_stop(); });
   Work work(core, enough.get_token(), options, take_up);
+  // What the program's own types throw ends all threads, and is thrown on when they have ended.
+  std::mutex throwing;
+  std::exception_ptr thrown;
+  const auto go = [&](bool first) -> Result<void> {
+    try {
+      return work.go(first);
+    } catch (...) {
+      enough.request_stop();
+      const std::scoped_lock here(throwing);
+      if (!thrown) thrown = std::current_exception();
+      return outcome::success();
+    }
+  };
   std::vector<std::jthread> helpers;
   for (std::size_t i = 1; i < threads; ++i) {
     try {
-      helpers.emplace_back([&] { static_cast<void>(work.go(false)); });
+      helpers.emplace_back([&] { static_cast<void>(go(false)); });
     } catch (const std::system_error&) {
       break;  // The machine has no more threads: those there are do the work.
     }
   }
-  const Result<void> looked = work.go(true);
+  const Result<void> looked = go(true);
   if (!looked) enough.request_stop();
   helpers.clear();
+  if (thrown) std::rethrow_exception(thrown);
   if (!looked) return looked.error();
   return outcome::success(work.done());
 }

@@ -96,7 +96,10 @@ Result<void> Attempt::propose_step(const Step& step) {
 }
 // The failure was already reported, or the error ends the run.
 void Attempt::give_up(Error error) {
-  if (error.code == Errc::escalated) throw AttemptStopped{};
+  if (error.code == Errc::escalated) {
+    if (const AttemptUse use(*this); use) use.run().note_stopped(number());
+    throw AttemptStopped{};
+  }
   stop(std::move(error));
 }
 void Attempt::sleep_until(WallTime when) {

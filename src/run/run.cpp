@@ -161,6 +161,7 @@ Result<void> Run::set_up(bool* recorded) {
   b.journal.set_run(id());
   b.writer.mutex = &mutex_;
   b.writer.background = core_.options.write_mode == WriteMode::background;
+  b.writer.capacity = core_.options.queue_capacity;
   TRIAGE_TRY(first, run_started());
   enqueue(std::move(first));
   record_fact(RecordKind::attempt_started, Json{{"number", 1}});
@@ -215,8 +216,7 @@ Result<void> Run::start_in_store() {
   const std::scoped_lock lock(mutex_);
   RunWriter& writer = b.writer;
   if (!lease) {
-    writer.failure = lease.error();
-    writer.retry_at = writer.queued + writer.pending.size();
+    writer.fail(lease.error());
     return std::move(lease).error();
   }
   writer.lease = std::move(lease).value();
@@ -253,7 +253,7 @@ void Run::enqueue(Record record) {
 void Run::make_room() {
   RunData& b = *data_;
   RunWriter& writer = b.writer;
-  const bool full = writer.failure && writer.pending.size() >= core_.options.queue_capacity;
+  const bool full = writer.failure && writer.pending.size() >= writer.capacity;
   if (!b.store || (!full && !writer.lost)) return;
   const std::size_t kept = b.started || b.fenced ? 0 : b.opening;
   const Sequence first = (kept == 0 ? writer.durable.load() : writer.pending[kept - 1].seq()) + 1;

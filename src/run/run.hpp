@@ -129,6 +129,8 @@ class Run {
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
   Result<std::optional<Json>> signal_received(int attempt, std::string_view name);
+  // The attempt fails as it was reported, whatever the callable returns.
+  void note_stopped(int attempt);
   Result<void> keep_lease(int attempt);
   [[nodiscard]] bool can_suspend(int attempt);
 
@@ -186,11 +188,13 @@ class Run {
   Result<void> start_in_store();
 
   // --- run_store.cpp: writing what was recorded.
-  Result<void> write();             // Shared by the drains below …
-  Result<void> flush();             // … and reports what the store will never take.
-  Result<void> flush_noticing();    // The same, with its events.
-  Result<void> drain_or_degrade();  // Follows OnStoreError: an error ends the run.
-  Input drain();                    // The same, for the machine.
+  Result<void> write();  // Shared by the drains below …
+  Result<void> flush();  // … and reports what the store will never take.
+  Result<void> flush_noticing();
+  void tell_detached(const Error& failure);
+  void notice_failure(const Error& failure);  // The same, with its events.
+  Result<void> drain_or_degrade();            // Follows OnStoreError: an error ends the run.
+  Input drain();                              // The same, for the machine.
   // For effects, labelled checkpoints and suspensions. `at`: the record that must be stored, if the
   // caller's thread is not the only one that records.
   Result<void> drain_strictly(Sequence at = 0);
@@ -275,6 +279,7 @@ class Run {
   Result<WaitFacts> measure_wait(int attempt, WallTime until);
   Error ask_to_suspend(int attempt, const Pause& what);
   Result<void> rest_in_attempt(int attempt, Duration delay);
+  [[nodiscard]] bool may_look_again(const Error& failed, const WaitFacts& facts) const noexcept;
   [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
   // True if the run has already waited for this, even if it asked for another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);

@@ -228,8 +228,7 @@ void Run::prepare_attempt() {
     failing->situation.undoing_refused = false;
     failing->situation.spent_limit.clear();
   }
-  b.gate_refused = false;
-  b.gate_closed = false;
+  b.stopped = b.gate_refused = b.gate_closed = false;
   if (b.made_extras) {
     b.made_extras->asked.reset();
     b.made_extras->asking = {};
@@ -261,6 +260,7 @@ Input Run::settle(Input result, bool out_of_time) {
     const Lock lock(mutex_);  // Waits for threads that are still recording.
     data_->journal.end_checkpoint();
   }
+  if (data_->stopped) result = Input::failed;  // Even if the callable swallowed it.
   if (result == Input::succeeded && !data_->sticky && judges_return()) result = judge_return();
   if (!data_->sticky && has_store()) data_->sticky = refused_record();
   if (const std::optional<Error>& sticky = data_->sticky; sticky) {

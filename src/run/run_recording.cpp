@@ -75,6 +75,11 @@ void Run::stick(int attempt, Error error) {
   if (!sticky || error.code == Errc::in_doubt) sticky = std::move(error);
 }
 
+void Run::note_stopped(int attempt) {
+  const std::scoped_lock lock(mutex_);
+  if (!is_late(attempt)) data().stopped = true;
+}
+
 const RunData* Run::seen_by(int attempt) const noexcept {
   return open_attempt_.load(std::memory_order_relaxed) == attempt ? data_.get() : nullptr;
 }
@@ -119,13 +124,15 @@ void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failur
 
 void Run::write_through(int attempt, Lock lock, bool now) {
   const RunWriter& writer = data_->writer;
-  const bool fails = writer.failure.has_value();
+  // Before it is full, so that a store that fails once is tried again in time.
   const bool full =
-      writer.pending.size() >= core_.options.queue_capacity && !fails && data_->started;
-  const bool waits = fails && writer.queued < writer.retry_at;
+      writer.pending.size() >= writer.capacity - writer.capacity / 4 && data_->started;
+  const bool due = writer.is_due();
+  const std::optional<Error> failed = data_->detached ? std::nullopt : writer.failure;
   lock.unlock();
+  if (failed) notice_failure(*failed);
   now = now || core_.options.write_mode == WriteMode::immediate;
-  if (full || (now && !waits)) {
+  if ((full || now) && due) {
     if (Result<void> drained = drain_or_degrade(); !drained)
       stick(attempt, std::move(drained).error());
   }

@@ -110,13 +110,22 @@ Result<void> Run::flush_noticing() {
       emit(EventKind::store_warning, {.text = warning});
     }
   } else if (!was_detached) {
-    {
-      const std::scoped_lock lock(mutex_);
-      b.new_notes.push_back("the store failed: " + flushed.error().detail);
-    }
-    emit(EventKind::store_detached, {.error = &flushed.error()});
+    tell_detached(flushed.error());
   }
   return flushed;
+}
+
+void Run::tell_detached(const Error& failure) {
+  {
+    const std::scoped_lock lock(mutex_);
+    data_->new_notes.push_back("the store failed: " + failure.detail);
+  }
+  emit(EventKind::store_detached, {.error = &failure});
+}
+
+// The store's thread failed, or a call that tells nobody.
+void Run::notice_failure(const Error& failure) {
+  if (!data_->detached.exchange(true)) tell_detached(failure);
 }
 
 Result<void> Run::drain_or_degrade() {

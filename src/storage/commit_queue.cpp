@@ -54,10 +54,11 @@ void RunWriter::lose() noexcept {
   fail(no_memory());
 }
 
-// A retry costs as much as there are records, so at least that many new ones must come first.
+// A retry costs as much as there are records, so that many new ones come first, but not so many
+// that the queue would be full before the store is tried again.
 void RunWriter::fail(Error why) noexcept {
   failure = std::move(why);
-  retry_at = queued + pending.size();
+  retry_at = queued + std::min(pending.size(), std::max<std::size_t>(capacity / 8, 1));
 }
 
 CommitQueue::CommitQueue(CheckpointStore& store)
@@ -114,8 +115,7 @@ void CommitQueue::start_thread() {
 
 void CommitQueue::enqueue(RunWriter& writer, Record record) {
   writer.keep(std::move(record));
-  // A run whose store failed is retried only by its own drains.
-  if (!writer.failure && takes_background_ && writer.background) list(writer);
+  if (writer.is_due() && takes_background_ && writer.background) list(writer);
 }
 
 Result<void> CommitQueue::drain(RunWriter& writer) {
@@ -287,7 +287,9 @@ void CommitQueue::settle(Taken& run, Result<void> stored) noexcept {
     }
     writer.pending = std::move(records);
   }
-  if (!stored) writer.fail(std::move(stored).error());
+  if (!stored) return writer.fail(std::move(stored).error());
+  // The rest of a run whose store works again.
+  if (!writer.pending.empty() && takes_background_ && writer.background) list(writer);
 }
 
 // --- Leases that could not be released.

@@ -27,11 +27,12 @@ struct RunWriter {
   Lease lease{};
   RunStatus status = RunStatus::running;
   bool background = false;           // The store's thread commits soon.
+  std::size_t capacity = 16'384;     // Of `pending`: AgentOptions::queue_capacity.
   std::vector<Record> pending{};     // Recorded, not yet durable, oldest first.
   Sequence queued = 0;               // Sequence of the newest record ever enqueued.
   std::atomic<Sequence> durable{0};  // Everything up to here is in the store.
   std::optional<Error> failure{};    // Why the last commit failed; empty while attached.
-  Sequence retry_at = 0;             // After a failure: recording alone retries from here on.
+  Sequence retry_at = 0;             // After a failure: recording retries from here on.
   bool listed = false;               // In the queue's list.
   bool lost = false;  // Memory ran out for a record: nothing is stored until a gap stands for it.
 
@@ -39,6 +40,8 @@ struct RunWriter {
   void keep(Record record);
   // Why records cannot be stored just now. Needs no memory.
   void fail(Error why) noexcept;
+  // Whether the store should be tried.
+  [[nodiscard]] bool is_due() const noexcept { return !failure || queued >= retry_at; }
 
  private:
   void lose() noexcept;

@@ -147,7 +147,7 @@ void Facts::apply_course(const Fact& fact) {
       break;
     case Fact::Kind::ended:
       close();
-      is_undoing = false;
+      is_undoing = fact.c == 2;
       status = static_cast<Status>(fact.a);
       result = fact.b;
       by_doubt = fact.c != 0;

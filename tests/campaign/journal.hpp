@@ -76,7 +76,7 @@ struct Fact {
     waiting,  // waiting: why.
     going_on,
     signal,  // a: which, b: its value, or -1: its deadline passed.
-    ended,   // a: status, b: result. c: 1 if because of a doubt.
+    ended,   // a: status, b: result. c: 1 if because of a doubt, 2 if it still owes an undoing.
   };
   Kind kind = Kind::started;
   int a = 0;

@@ -18,8 +18,13 @@ void RunModel::end_with(Hypothesis h, Status status, Codes codes, int value, boo
   if (h.chosen != Hypothesis::no_choice) {  // It has gone back, whatever comes next.
     h.facts.add({.kind = Fact::Kind::rewound, .a = std::exchange(h.chosen, Hypothesis::no_choice)});
   }
-  h.facts.add(
-      {.kind = Fact::Kind::ended, .a = static_cast<int>(status), .b = value, .c = doubt ? 1 : 0});
+  // What a dead process had begun to undo is still to be undone when the doubt is settled.
+  const bool owes = doubt && h.resumed_at >= 0;
+  h.resumed_at = -1;
+  h.facts.add({.kind = Fact::Kind::ended,
+               .a = static_cast<int>(status),
+               .b = value,
+               .c = owes ? 2 : static_cast<int>(doubt)});
   h.value = value;
   return_with(std::move(h), codes, out);
 }

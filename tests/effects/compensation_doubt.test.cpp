@@ -4,6 +4,7 @@
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "triage/operations.hpp"
 
 using namespace triage;
 using namespace triage::test;
@@ -210,4 +211,42 @@ TEST_CASE("an effect that was not undone after all, and whose result was lost, i
     CHECK(run_on(crashed).value() == 7);
   }
   CHECK(paid == 1);
+}
+
+TEST_CASE("a rollback that a doubt has stopped is completed when the doubt is settled",
+          "[compensation]") {
+  Kit kit;
+  const bool happened = GENERATE(true, false);
+  INFO((happened ? "the cut-off compensation happened" : "it did not happen"));
+  std::vector<std::string> undone;
+  const auto make = [&] {
+    AgentOptions options = kit.options();
+    for (const char* name : {"undo a", "undo b"}) {
+      options.compensations[name] = {[&undone, name] { undone.emplace_back(name); }};
+    }
+    return TriageAgent{
+        [](const std::string&, Attempt& attempt) {
+          const auto steps = static_cast<int>(attempt.trajectory().size());
+          if (attempt.number() > 1) return steps;
+          static_cast<void>(attempt.checkpoint("start"));
+          attempt.effect("a", [] { return 1; }, {.compensate = "undo a"});
+          attempt.record_step({.action = "one"});
+          attempt.effect("b", [] { return 1; }, {.compensate = "undo b"});
+          attempt.record_step({.action = "two"});
+          throw std::runtime_error("timeout");
+        },
+        answers({RecoveryAction::rollback({.kind = RollbackTarget::Kind::label, .name = "start"})}),
+        options};
+  };
+  CHECK(make().run("x", {.run_id = "r"}).value() == 0);
+  undone.clear();
+  kit.store = crashed_after(*kit.store, "r",
+                            sequence_of(*kit.store, "r", RecordKind::compensation_intended));
+  CHECK_ERRC(Errc::in_doubt, make().run_or_resume("r", "x"));
+  CHECK_ERRC(Errc::in_doubt, make().run_or_resume("r", "x"));
+  CHECK(undone.empty());
+  REQUIRE_OK(settle_effect(*kit.store, "r", "b", {.happened = happened}));
+  CHECK(make().run_or_resume("r", "x").value() == 0);  // From the checkpoint.
+  const std::vector<std::string> rest{"undo a"}, both{"undo b", "undo a"};
+  CHECK(undone == (happened ? rest : both));
 }

@@ -252,3 +252,52 @@ TEST_CASE("a decision that strict idempotency forbids is refused and costs no to
   }
   CHECK_ERRC(Errc::aborted, agent.decide(token, RecoveryAction::abort("no")));
 }
+
+namespace {
+
+struct Changed {
+  int n = 0;
+};
+void to_json(Json& json, const Changed& task) { json = task.n; }
+void from_json(const Json& json, Changed&) {
+  if (json == "odd") throw 42;  // As a program's own conversion may.
+  throw std::runtime_error("it has no field n");
+}
+
+}  // namespace
+
+TEST_CASE("a task that does not convert costs no token, and counts as no death", "[suspension]") {
+  Kit kit;
+  const std::string stored = GENERATE("x", "odd");
+  const auto policy = [] { return answers({asking()}); };
+  const TriageAgent before{&fails_once, policy(), kit.options()};
+  const TriageAgent after{[](const Changed&) { return 1; }, policy(), kit.options()};
+  const auto last = [&] { return kit.store->run("r").value().last; };
+  SECTION("of a run that waits for a decision") {
+    const std::string token = token_of(before.run(stored, {.run_id = "r"}));
+    const Sequence suspended = last();
+    for (int i = 0; i < 5; ++i) {
+      CHECK_ERRC(Errc::conflict, after.decide(token, RecoveryAction::retry()));
+      CHECK_ERRC(Errc::conflict, after.resume_run("r"));
+    }
+    CHECK(last() == suspended);
+    CHECK(before.decide(token, RecoveryAction::retry()).value() == 2);
+  }
+  SECTION("of a run that waits in memory") {
+    AgentOptions options = kit.bare();
+    const TriageAgent here{[&](const Changed& task, Attempt& attempt) {
+                             return fails_once(std::to_string(task.n), attempt);
+                           },
+                           policy(), options};
+    const std::string token = token_of(here.run(Changed{}, {.run_id = "r"}));
+    CHECK_ERRC(Errc::conflict, here.decide(token, RecoveryAction::retry()));
+    CHECK_ERRC(Errc::conflict, here.decide(token, RecoveryAction::retry()));
+  }
+  SECTION("that is forked") {
+    REQUIRE(token_of(before.run(stored, {.run_id = "r"})) != "");
+    const std::string parent = to_string(kit.store->checkpoints("r").value().back().id);
+    CHECK_ERRC(Errc::conflict, after.fork(parent, {.label = "b"}));
+    CHECK_ERRC(Errc::conflict, before.fork(parent, {.label = "b", .task = Json(7)}));
+    CHECK(kit.store->runs({}).value().size() == 1);
+  }
+}

@@ -313,3 +313,32 @@ TEST_CASE("max_crashes has bounds", "[poison]") {
   const TriageAgent agent{&fails_once, answers({RecoveryAction::abort()}), options};
   CHECK_ERRC(Errc::invalid_argument, agent.run("x"));
 }
+
+TEST_CASE("a fork whose answer got lost is made once", "[fork]") {
+  Kit kit;
+  const auto flaky = std::make_shared<FlakyStore>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = flaky;
+  const TriageAgent agent{&report, answers({RecoveryAction::retry()}), options};
+  REQUIRE(agent.run("x", {.run_id = "o"}));
+  const std::string parent = to_string(kit.store->checkpoints("o").value().back().id);
+  bool made = false;
+  for (int n = 1; !made; ++n) {
+    REQUIRE(n < 100);
+    const int at = flaky->operations() + n;
+    flaky->fail_between(at, at, FlakyStore::Fault::forgets_to_answer);
+    const std::string label = "b" + std::to_string(n);
+    const auto before = kit.store->runs({}).value().size();
+    const auto branch = agent.fork(parent, {.label = label});
+    made = flaky->operations() < at;
+    flaky->repair();
+    INFO("operation " << n);
+    if (!branch) {
+      if (kit.store->runs({.label = label}).value().empty()) {
+        CHECK(agent.fork(parent, {.label = label}));  // The label is free.
+      }
+      continue;
+    }
+    CHECK(kit.store->runs({}).value().size() == before + 1);
+  }
+}

@@ -60,7 +60,7 @@ TEST_CASE("a wait that was answered gives the same answer after a crash", "[susp
                           },
                           answers({RecoveryAction::abort("stop")}), kit.options()};
   CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = "r"}));
-  REQUIRE_OK(agent.signal("r", "go", 7));  // Too late: the wait has ended without it.
+  CHECK_ERRC(Errc::conflict, agent.signal("r", "go", 7));  // The wait has ended without it.
   CHECK(agent.resume_run("r", {.revive = true}).value() == -1);
 }
 
@@ -181,4 +181,59 @@ TEST_CASE("fields of another type in a stored record are no exception", "[signal
     REQUIRE_OK(kit.store->release(lease));
     REQUIRE_OK(reissue_token(*kit.store, "r"));
   }
+}
+
+TEST_CASE("a store that fails while a run waits for a signal does not end the wait",
+          "[suspension][signals]") {
+  struct Blinking final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    Result<std::optional<VersionedValue>> get(std::string_view space,
+                                              std::string_view key) override {
+      if (++looks >= first && looks <= last) return Error{Errc::busy, "the store is locked"};
+      return ForwardingStore::get(space, key);
+    }
+    int looks = 0;
+    int first = 0;
+    int last = 0;
+  };
+  Kit kit;
+  const auto store = std::make_shared<Blinking>(kit.store);
+  AgentOptions options = kit.options();
+  options.store = store;
+  const WallTime deadline = kit.clock->wall_now() + 1s;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            const auto answer = attempt.wait("go", deadline);
+                            return answer ? answer->get<int>() : -1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  SECTION("the signal is found by a later look") {
+    store->first = 3;
+    store->last = 4;
+    kit.clock->on_sleep = [&](TimePoint) {
+      if (kit.clock->waits.size() == 6) REQUIRE_OK(send_signal(*kit.store, "r", "go", 7));
+    };
+    CHECK(agent.run("x", {.run_id = "r"}).value() == 7);
+  }
+  SECTION("that none came is not recorded on a guess") {
+    store->first = 3;
+    store->last = 1'000;
+    CHECK_ERRC(Errc::busy, agent.run("x", {.run_id = "r"}));
+    CHECK(stored_journal(*kit.store, "r").signals().empty());
+  }
+}
+
+TEST_CASE("who sends a signal after the wait for it has ended is told so",
+          "[suspension][signals]") {
+  Kit kit;
+  const WallTime deadline = kit.clock->wall_now() + 1s;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            CHECK_FALSE(attempt.wait("go", deadline));
+                            const auto late = send_signal(*kit.store, "r", "go", 7);
+                            CHECK_ERRC(Errc::conflict, late);
+                            CHECK_THAT(late.error().detail, ContainsSubstring("comes too late"));
+                            CHECK_FALSE(attempt.wait("go", deadline + 1h));
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
 }

@@ -291,6 +291,44 @@ TEST_CASE("AttemptStopped ends the attempt even if it is swallowed", "[attempt]"
   CHECK(paid == 1);
 }
 
+TEST_CASE("AttemptStopped for want of time ends the attempt even if it is swallowed", "[attempt]") {
+  Kit kit;
+  const bool sleeps = GENERATE(true, false);
+  int paid = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            kit.clock->advance(std::chrono::hours(2));
+                            try {
+                              if (sleeps) {
+                                attempt.sleep_until(kit.clock->wall_now() + std::chrono::hours(1));
+                              } else {
+                                attempt.effect("pay", [&] { return ++paid; });
+                              }
+                            } catch (...) {}
+                            return 42;  // Discarded.
+                          },
+                          answers({RecoveryAction::retry()}), kit.options()};
+  const auto late = agent.run("x", {.deadline = kit.clock->now() + std::chrono::hours(1)});
+  CHECK_ERRC(Errc::escalated, late);
+  CHECK(late.error().failure()->type() == FailureType::timeout);
+  CHECK(paid == 0);
+}
+
+TEST_CASE("an attempt that swallows the end of its own time fails by it", "[attempt]") {
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.attempt_timeout = std::chrono::seconds(10);
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            if (attempt.number() == 2) return 7;
+                            kit.clock->advance(std::chrono::minutes(1));
+                            try {
+                              attempt.effect("pay", [] { return 1; });
+                            } catch (...) {}
+                            return 42;  // Discarded.
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  CHECK(agent.run("x").value() == 7);
+}
+
 TEST_CASE("AttemptStopped thrown by hand is a failure of the attempt", "[attempt]") {
   const TriageAgent agent{[](const std::string&) -> int { throw AttemptStopped{}; }, escalating(),
                           Kit().bare()};

@@ -29,20 +29,20 @@ struct Outage final : ForwardingStore {
   std::function<void()> inside{};
 };
 
-// Says when another thread than its maker's asks for the time of a record.
+// Says which thread was the last to ask for the time of a record.
 struct TellingClock final : Clock {
   TimePoint now() override { return TimePoint(std::chrono::hours(1)); }
   WallTime wall_now() override {
-    if (std::this_thread::get_id() != maker) {
-      asked = true;
-      asked.notify_all();
-    }
+    last = std::this_thread::get_id();
     return WallTime(std::chrono::milliseconds(1'700'000'000'000));
   }
   bool sleep_until(TimePoint, std::stop_token) override { return true; }
+  // Until the thread has asked.
+  void await(const std::thread& thread) const {
+    while (last != thread.get_id()) std::this_thread::yield();
+  }
 
-  const std::thread::id maker = std::this_thread::get_id();
-  std::atomic<bool> asked{false};
+  std::atomic<std::thread::id> last{};
 };
 
 }  // namespace
@@ -55,7 +55,7 @@ TEST_CASE("an effect does not run if its intent was given up while it waited to 
   AgentOptions options = kit.options();
   options.store = store;
   options.clock = clock;
-  options.queue_capacity = 4;
+  options.queue_capacity = 1;
   std::atomic<int> paid = 0;
   const auto pay = [&paid] { return ++paid; };
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
@@ -64,14 +64,16 @@ TEST_CASE("an effect does not run if its intent was given up while it waited to 
                             CHECK_ERRC(Errc::io, attempt.checkpoint("one"));
                             store->fails = false;
                             Result<int> paying = Error{Errc::not_found, "not called"};
-                            std::thread other;
+                            std::thread other, third;
                             store->inside = [&] {
                               other = std::thread([&] { paying = attempt.try_effect("pay", pay); });
-                              clock->asked.wait(false);  // It records its intent now.
-                              for (int i = 0; i < 8; ++i) attempt.record_step({.action = "many"});
+                              clock->await(other);  // It records its intent now.
+                              third = std::thread([&] { attempt.record_step({.action = "s"}); });
+                              clock->await(third);  // For which there was no room any more.
                             };
                             static_cast<void>(attempt.checkpoint("two"));
                             other.join();
+                            third.join();
                             CHECK_ERRC(Errc::io, paying);
                             CHECK(paid == 0);
                             return attempt.effect("pay", pay);
@@ -94,6 +96,37 @@ TEST_CASE("a run that lost its lease goes on recording with the smallest queue",
                           },
                           answers({RecoveryAction::escalate()}), options};
   CHECK_ERRC(Errc::fenced, agent.run("x", {.run_id = "r"}));
+}
+
+TEST_CASE("a store that failed once has the later steps of the same attempt", "[store_failure]") {
+  Kit kit;
+  const bool background = GENERATE(true, false);
+  INFO((background ? "background" : "deferred"));
+  const auto store = std::make_shared<FlakyStore>(kit.store, Durability::process);
+  AgentOptions options = kit.options();
+  options.store = store;
+  options.write_mode = background ? WriteMode::background : WriteMode::deferred;
+  options.queue_capacity = 1'000;
+  const auto stored = [&] { return stored_journal(*kit.store, "r").trajectory().size(); };
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            store->fail_between(store->operations() + 1, store->operations() + 1);
+                            attempt.record_step({.action = "first"});
+                            while (background && store->faults() == 0) std::this_thread::yield();
+                            for (int i = 0; i < 5'000; ++i) attempt.record_step({.action = "s"});
+                            if (background) {
+                              while (stored() < 2'000) std::this_thread::yield();
+                            }
+                            CHECK(stored() >= 2'000);
+                            CHECK(store->faults() == 1);
+                            if (!background) CHECK(kit.log->count(EventKind::store_detached) == 1);
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+  CHECK(stored() == 5'001);
+  CHECK(stored_journal(*kit.store, "r").gaps().empty());
+  // The store's thread may have succeeded before anybody noticed that it had failed.
+  CHECK(kit.log->count(EventKind::store_attached) == kit.log->count(EventKind::store_detached));
 }
 
 TEST_CASE("a machine without free threads slows a run down and does not stop it", "[queue]") {

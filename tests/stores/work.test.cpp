@@ -308,3 +308,25 @@ TEST_CASE("a lease that a claim could not give back is given back later", "[work
   CHECK(claim_orphans(store, "worker", 1).value().empty());
   CHECK_FALSE(store.held);
 }
+
+namespace {
+
+struct Thrown {};
+void to_json(Json& json, const Thrown&) { json = 0; }
+void from_json(const Json&, Thrown&) { throw 42; }
+
+}  // namespace
+
+TEST_CASE("a task that cannot be converted does not end the process of a worker", "[work]") {
+  const auto store = MemoryStore::create();
+  leave_behind(*store, 3);
+  std::stop_source enough;
+  AgentOptions options = worker_on(store);
+  options.clock = stopping(enough, 20);
+  const TriageAgent agent{[](const Thrown&) { return 1; }, FailurePolicy().otherwise(escalate()),
+                          options};
+  const auto done = agent.work(2, enough.get_token(), {.poll = Duration(1)});
+  REQUIRE_OK(done);
+  CHECK(done.value().refused == 3);
+  CHECK(store->runs({.status = RunStatus::running, .limit = 0}).value().size() == 3);
+}

@@ -131,6 +131,25 @@ template <class Task>
   } catch (const std::exception& e) {
     return Error{Errc::conflict,
                  std::string("the stored task does not convert to the agent's: ") + e.what()};
+  } catch (...) {
+    return Error{Errc::conflict,
+                 "the stored task does not convert to the agent's: its conversion threw"};
+  }
+}
+
+template <class Task>
+[[nodiscard]] Result<void> check_task_fits(const Json& json) {
+  auto task = read_task<Task>(json);
+  if (!task) return std::move(task).error();
+  return outcome::success();
+}
+
+template <class Task>
+[[nodiscard]] constexpr TaskCheck task_check() {
+  if constexpr (JsonReadable<Task>) {
+    return &check_task_fits<Task>;
+  } else {
+    return nullptr;
   }
 }
 

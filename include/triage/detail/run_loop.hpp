@@ -30,8 +30,12 @@ struct Call {
 
 struct AgentCore;  // The agent's policy and options, checked and completed.
 
+// Whether a stored task converts to the agent's; null if its type cannot be read.
+using TaskCheck = Result<void> (*)(const Json& task);
+
 [[nodiscard]] std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
-                                                         bool callable_is_null);
+                                                         bool callable_is_null,
+                                                         TaskCheck task_fits);
 
 // Null on success: the result is in the call's frame; *degraded is set if a fallback put it there.
 using Outcome = std::unique_ptr<Error>;
