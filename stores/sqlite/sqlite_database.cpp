@@ -67,6 +67,14 @@ Result<void> check_file(const std::string& path, bool read_only) {
   return outcome::success();
 }
 
+// The write-ahead log lies beside the file, not beside a link to it.
+std::string without_link(const std::string& path) {
+  std::error_code problem;
+  if (!fs::is_symlink(path, problem)) return path;
+  const fs::path target = fs::weakly_canonical(path, problem);
+  return problem ? path : target.string();
+}
+
 // Disables SQLite's special file names: Debian's build takes "file:…" for a URI.
 std::string plain_name(const std::string& path) {
   return path.starts_with("file:") ? "./" + path : path;
@@ -232,6 +240,7 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
   }
   if (!in_memory && options.vfs.empty()) {
     TRIAGE_TRYV(check_file(file, options.read_only));
+    file = without_link(file);
   }
   const auto deadline = std::chrono::steady_clock::now() + options.busy_timeout;
   int missed = 0;

@@ -134,6 +134,24 @@ TEST_CASE("a copy of a store with its log but without its shared memory can be l
   CHECK(files_in(copies).size() == 2);
 }
 
+TEST_CASE("a link to a store shows what is in its log", "[stores][sqlite][files]") {
+  const TempFolder folder, elsewhere;
+  const auto owner = SqliteStore::open(folder.file("runs.db")).value();
+  fill(*owner, "r");
+  // As it would be found after the owner's death: with the log, without shared memory.
+  for (const char* name : {"runs.db", "runs.db-wal"}) {
+    std::filesystem::copy_file(folder.file(name), elsewhere.file(name));
+  }
+  std::filesystem::create_symlink(elsewhere.file("runs.db"), folder.file("link.db"));
+  const auto found = SqliteStore::open(folder.file("link.db"), looking());
+  REQUIRE_OK(found);
+  CHECK(found.value()->runs({}).value().size() == 1);
+  const auto written = SqliteStore::open(folder.file("link.db"));
+  REQUIRE_OK(written);
+  fill(*written.value(), "s");
+  CHECK(found.value()->runs({}).value().size() == 2);
+}
+
 TEST_CASE("a store whose file was removed while it is open does not report success",
           "[stores][sqlite][files]") {
   TempFolder folder;
