@@ -24,6 +24,7 @@ struct ScriptedExperiment::Parts {
 namespace {
 
 constexpr std::size_t most_listed_conditions = 10'000;
+constexpr int most_problems = 50;
 
 // The parts of a condition before its agent is parsed.
 struct Draft {
@@ -84,7 +85,9 @@ class Reader {
   [[nodiscard]] std::string fingerprint(const Json& json) const;
 
  private:
-  void problem(const std::string& what) { problems_ += (problems_.empty() ? "" : "\n") + what; }
+  void problem(const std::string& what) {
+    if (++problem_count_ <= most_problems) problems_ += (problems_.empty() ? "" : "\n") + what;
+  }
   void read_head();
   void read_policies();
   std::vector<Level> levels_of(const std::string& key, const Json& section, const char* wanted);
@@ -103,6 +106,7 @@ class Reader {
   detail::JsonFields fields_;
   const ReadPolicyFile& read_policy_;
   std::string problems_{};
+  int problem_count_ = 0;
   std::shared_ptr<ScriptedExperiment::Parts> parts_ = std::make_shared<ScriptedExperiment::Parts>();
   Draft draft_{};
   std::vector<DraftFactor> factors_{};
@@ -137,7 +141,7 @@ std::vector<Level> Reader::levels_of(const std::string& key, const Json& section
                                      const char* wanted) {
   std::vector<Level> levels;
   if (!section.is_array() || section.empty()) {
-    problem(key + " is " + show(section) + "; allowed is a list of one or more " + wanted);
+    problem(key + " is " + detail::shown(section) + "; allowed is a list of one or more " + wanted);
     return levels;
   }
   for (std::size_t i = 0; i < section.size(); ++i) {
@@ -148,7 +152,7 @@ std::vector<Level> Reader::levels_of(const std::string& key, const Json& section
     } else if (one.is_object() && one.size() == 1) {
       levels.push_back({one.begin().key(), one.front(), path + "." + one.begin().key()});
     } else {
-      problem(path + " is " + show(one) + "; allowed is " + wanted);
+      problem(path + " is " + detail::shown(one) + "; allowed is " + wanted);
     }
   }
   return levels;
@@ -220,33 +224,30 @@ void Reader::read_section(const char* key, const char* factor_name, const char* 
 }
 
 void Reader::read_varied(const std::string& key, const Json& values) {
-  const std::string path = "vary." + key;
+  const std::string path = "vary." + printable(key);
   if (!key.starts_with("agent.")) {
     return problem(path + " is not a factor; allowed is agent. and a key of the agent, such as " +
                    "agent.recovers.right_hint; policies, faults, budgets and stores have keys of "
                    "their own");
   }
   if (!values.is_array() || values.empty()) {
-    return problem(path + " is " + show(values) + "; allowed is a list of one or more values");
+    return problem(path + " is " + detail::shown(values) +
+                   "; allowed is a list of one or more values");
   }
-  std::string pointer = key.substr(std::string_view("agent").size());
-  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  const std::string place = key.substr(std::string_view("agent.").size());
   DraftFactor factor{.name = key};
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Json value = values[i];
     Json changed = draft_.agent;
-    try {
-      changed[Json::json_pointer(pointer)] = value;
-    } catch (const Json::exception&) {
-      return problem(path + " is not a key of the agent");
-    }
+    if (!detail::set_at(changed, place, value)) return problem(path + " is not a key of the agent");
     const auto tried = detail::agent_from_json(changed, "agent");
     if (!tried) {
       problem(path + "[" + std::to_string(i) + "]: " + tried.error().detail);
       continue;
     }
-    factor.add(level_text(value), [pointer, value](Draft& draft) {
-      draft.agent[Json::json_pointer(pointer)] = value;
+    // It was possible above, and no other key changes what this one leads through.
+    factor.add(level_text(value), [place, value](Draft& draft) {
+      static_cast<void>(detail::set_at(draft.agent, place, value));
     });
   }
   add_factor(std::move(factor), path);
@@ -257,10 +258,19 @@ void Reader::read_vary() {
   if (vary == nullptr) return;
   if (!vary->is_object() || vary->empty()) {
     return problem(
-        "vary is " + show(*vary) +
+        "vary is " + detail::shown(*vary) +
         "; allowed is one or more keys, such as agent.steps, each with a list of values");
   }
-  for (const auto& [key, values] : vary->items()) read_varied(key, values);
+  const auto& factors = vary->get_ref<const Json::object_t&>();
+  for (const auto& [key, values] : factors) {
+    const auto inner = factors.lower_bound(key + ".");
+    if (inner != factors.end() && inner->first.starts_with(key + ".")) {
+      problem("vary." + printable(key) + " is changed by vary." + printable(inner->first) +
+              ", too; allowed is one of them");
+    } else {
+      read_varied(key, values);
+    }
+  }
 }
 
 // A factor with one level still applies, but distinguishes nothing. The policy is always named.

@@ -49,6 +49,13 @@ std::optional<FailureType> read_type(detail::JsonFields& fields, std::string_vie
   return type;
 }
 
+// Without the list it would mean: always, or the usual type.
+void refuse_empty(detail::JsonFields& fields, std::string_view key) {
+  const Json* list = fields.find(key);
+  if (list == nullptr || !list->is_array() || !list->empty()) return;
+  fields.refuse(key, " is []; allowed is a list of one or more");
+}
+
 }  // namespace
 
 Result<FaultRule> detail::fault_rule_from_json(const Json& json, const std::string& path) {
@@ -61,9 +68,11 @@ Result<FaultRule> detail::fault_rule_from_json(const Json& json, const std::stri
   fields.read("from", rule.from, 1);
   fields.read("to", rule.to, 1);
   fields.read("at", rule.at);
+  refuse_empty(fields, "at");
   fields.read("rate", rule.rate);
   std::vector<std::string> types;
   fields.read("types", types);
+  refuse_empty(fields, "types");
   for (const std::string& name : types) {
     if (const auto type = read_type(fields, "types", name)) rule.types.push_back(*type);
   }

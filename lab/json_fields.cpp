@@ -32,9 +32,30 @@ std::string range_text(std::uint64_t least, std::uint64_t most) {
 
 }  // namespace
 
+std::string shown(const Json& value) {
+  constexpr std::size_t longest = 80;
+  std::string text = show(value);
+  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  return printable(text);
+}
+
+bool set_at(Json& object, std::string_view path, const Json& value) {
+  Json* place = &object;
+  for (bool last = false; !last;) {
+    if (place->is_null()) *place = Json::object();
+    if (!place->is_object()) return false;
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    last = dot == path.size();
+    place = &(*place)[std::string(path.substr(0, dot))];
+    path.remove_prefix(last ? dot : dot + 1);
+  }
+  *place = value;
+  return true;
+}
+
 JsonFields::JsonFields(const Json& object, std::string path)
     : object_(object), path_(std::move(path)) {
-  if (!object.is_object()) refuse({}, " is " + show(object) + "; it must be an object");
+  if (!object.is_object()) refuse({}, " is " + shown(object) + "; it must be an object");
 }
 
 const Json* JsonFields::find(std::string_view key) {
@@ -48,7 +69,7 @@ const Json* JsonFields::typed(std::string_view key, bool (*fits)(const Json&),
                               std::string_view wanted) {
   const Json* found = find(key);
   if (found == nullptr || fits(*found)) return found;
-  refuse(key, " is " + show(*found) + "; allowed is " + std::string(wanted));
+  refuse(key, " is " + shown(*found) + "; allowed is " + std::string(wanted));
   return nullptr;
 }
 
@@ -105,6 +126,8 @@ void JsonFields::read(std::string_view key, Duration& value) {
 
 void JsonFields::refuse(std::string_view key, const std::string& what) {
   if (!object_.is_object() && !problems_.empty()) return;
+  constexpr std::size_t most_refused = 50;
+  if (refused_.size() == most_refused) return;
   if (std::find(refused_.begin(), refused_.end(), key) != refused_.end()) return;
   refused_.emplace_back(key);
   const std::string where = key.empty() ? path_ : path_ + "." + std::string(key);

@@ -14,6 +14,13 @@
 
 namespace triage::inline v0_1::lab::detail {
 
+// A value as shown in an error, shortened but recognisable.
+[[nodiscard]] std::string shown(const Json& value);
+
+// Sets what a path such as "recovers.no_hint" leads to. False if something on the way is not an
+// object: a path leads into no list.
+[[nodiscard]] bool set_at(Json& object, std::string_view path, const Json& value);
+
 class JsonFields {
  public:
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
@@ -50,7 +57,7 @@ class JsonFields {
   std::string path_;
   std::vector<std::string> asked_{};
   std::vector<std::string> refused_{};  // Keys.
-  std::string problems_{};              // One a line.
+  std::string problems_{};              // One a line, the first fifty.
 };
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -73,7 +73,7 @@ RunOptions Process::run_options(RunOptions options) const {
 }
 
 void Process::work(Duration length) {
-  clock()->sleep_until(clock()->now() + length, stop_token());
+  clock()->sleep_until(detail::later(clock()->now(), length), stop_token());
   if (!alive()) throw ProcessKilled{};
 }
 

@@ -10,7 +10,7 @@ namespace triage::inline v0_1::lab::detail {
 
 void Scheduler::start(Duration after, std::string name, std::function<void()> body) {
   tasks_.emplace_back(std::move(name), stacks_, std::move(body));
-  push(now_ + after, tasks_.size() - 1, 0);
+  push(later(now_, after), tasks_.size() - 1, 0);
 }
 
 void Scheduler::push(TimePoint at, std::size_t task, std::uint64_t wait) {

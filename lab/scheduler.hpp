@@ -6,6 +6,7 @@
 #include "fiber.hpp"
 
 #include "triage/clock.hpp"
+#include "triage/detail/saturate.hpp"
 #include "triage/testing/simulated_clock.hpp"
 
 #include <cstdint>
@@ -20,6 +21,12 @@
 #include <vector>
 
 namespace triage::inline v0_1::lab::detail {
+
+// At the end of time at the latest.
+[[nodiscard]] inline TimePoint later(TimePoint from, Duration by) noexcept {
+  return TimePoint(
+      Duration(triage::detail::saturating_add(from.time_since_epoch().count(), by.count())));
+}
 
 class Scheduler {
  public:

@@ -17,6 +17,7 @@ constexpr std::uint64_t draw_text = 14;
 constexpr std::uint64_t draw_recovery = 15;
 
 constexpr std::uint64_t bytes_a_token = 4;  // Of a hint's text; a rule of thumb.
+constexpr double rounding = 1e-9;  // Costs are added, so the last digits of a sum may be off.
 
 double odds_of(const HintOdds& odds, const Recovery& recovery, FailureType real) {
   if (recovery.hint.empty()) return odds.no_hint;
@@ -156,8 +157,9 @@ Result<void> ScriptedAttempt::pay(std::uint64_t times) {
                     static_cast<double>(usage.output_tokens) * agent.output_price) /
                    1e6;
   const Limits& limits = job_.setup.limits;
-  job_.broke = (limits.max_tokens > 0 && job_.tokens + usage.tokens() > limits.max_tokens) ||
-               (limits.max_cost_usd > 0 && job_.usd + usage.cost_usd > limits.max_cost_usd);
+  job_.broke =
+      (limits.max_tokens > 0 && job_.tokens + usage.tokens() > limits.max_tokens) ||
+      (limits.max_cost_usd > 0 && job_.usd + usage.cost_usd > limits.max_cost_usd * (1 + rounding));
   if (job_.broke) {
     over_.request_stop();
     return attempt_.fail({.text = "the budget of this job is spent"});

@@ -43,8 +43,9 @@ struct ScriptedJob {
   double usd = 0.0;
   std::uint64_t effects = 0;
   Duration began{0};
-  Duration ended{0};
+  std::optional<Duration> ended{};
   bool finished = false;
+  bool degraded = false;  // It finished with a fallback's value, which no step produced.
   bool correct = false;
   bool broke = false;  // The next step would have exceeded the budget.
 };

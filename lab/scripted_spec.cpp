@@ -5,7 +5,9 @@
 #include "json_fields.hpp"
 
 #include "triage/detail/try.hpp"
+#include "triage/lab/simulation.hpp"
 #include "triage/policies/backoff.hpp"
+#include "triage/policies/duration.hpp"
 #include "triage/policies/retry.hpp"
 #include "triage/policies/stop.hpp"
 
@@ -44,6 +46,16 @@ void price_of(JsonFields& fields, std::string_view key, double& value) {
 void length_of(JsonFields& fields, std::string_view key, Duration& value) {
   fields.read(key, value);
   if (value < Duration::zero()) fields.refuse(key, " is below zero; allowed is 0 or more");
+}
+
+// A world that lasts longer is a violation, so no time is planned beyond that.
+void refuse_longer(JsonFields& fields, std::string_view key, Duration one, std::uint64_t times,
+                   const std::string& what) {
+  const Duration longest = SimulationOptions().longest;
+  if (times == 0 || one <= longest / static_cast<Duration::rep>(times)) return;
+  fields.refuse(key, " is " + format_duration(one) + " for each of " + std::to_string(times) + " " +
+                         what + "; allowed are " + format_duration(longest) +
+                         " together, the longest time that is simulated");
 }
 
 // A table, or a single number for all entries.
@@ -130,7 +142,7 @@ void read_effect(JsonFields& fields, ScriptedAgent& agent) {
 Result<void> add_fault(ScriptedFaults& faults, const Json& rule, const std::string& path) {
   if (!rule.is_object() || rule.contains("fault") == rule.contains("trouble")) {
     return Error{Errc::invalid_argument,
-                 path + " is " + show(rule) +
+                 path + " is " + shown(rule) +
                      "; allowed is an object with either the key fault or the key trouble"};
   }
   if (rule.contains("trouble")) {
@@ -160,6 +172,8 @@ Result<ScriptedAgent> agent_from_json(const Json& json, const std::string& path)
   read_effect(fields, agent);
   fields.read("effect_step", agent.effect_step, 1, most_steps);
   length_of(fields, "restart_after", agent.restart_after);
+  refuse_longer(fields, "step_time", agent.step_time, agent.steps, "steps");
+  refuse_longer(fields, "every", agent.every, agent.jobs, "jobs");
   agent.recovers = read_odds(fields, path).value_or(HintOdds());
   if (agent.effect != EffectStyle::none && agent.effect_step > agent.steps) {
     fields.refuse("effect_step", " is " + std::to_string(agent.effect_step) +
@@ -171,7 +185,7 @@ Result<ScriptedAgent> agent_from_json(const Json& json, const std::string& path)
 
 Result<ScriptedFaults> faults_from_json(const Json& json, const std::string& path) {
   if (!json.is_array()) {
-    return Error{Errc::invalid_argument, path + " is " + show(json) + "; allowed is a list"};
+    return Error{Errc::invalid_argument, path + " is " + shown(json) + "; allowed is a list"};
   }
   ScriptedFaults faults;
   std::string problems;
@@ -209,7 +223,7 @@ Result<StoreKind> store_from_json(const Json& json, const std::string& path) {
     if (json == store_kinds[i]) return static_cast<StoreKind>(i);
     allowed += (i == 0 ? "" : ", ") + std::string(store_kinds[i]);
   }
-  return Error{Errc::invalid_argument, path + " is " + show(json) + "; allowed are " + allowed};
+  return Error{Errc::invalid_argument, path + " is " + shown(json) + "; allowed are " + allowed};
 }
 
 std::string_view to_string(StoreKind kind) noexcept {

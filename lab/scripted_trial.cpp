@@ -69,7 +69,8 @@ void live(World& world, Process& self, Shared& shared, ScriptedJob& job) {
   }
   job.ended = world.elapsed();
   job.finished = result.has_value();
-  job.correct = job.finished && result.value() == shared.setup.agent.steps;
+  job.degraded = is_degraded(result);
+  job.correct = job.finished && !job.degraded && result.value() == shared.setup.agent.steps;
 }
 
 void tally(World& world, const Shared& shared) {
@@ -80,7 +81,7 @@ void tally(World& world, const Shared& shared) {
     world.count(name, static_cast<double>(amount));
   };
   for (const ScriptedJob& job : shared.jobs) {
-    const Duration end = job.ended > Duration::zero() ? job.ended : world.elapsed();
+    const Duration end = job.ended.value_or(world.elapsed());
     add("attempts", job.attempts);
     add("steps", job.steps);
     add("tokens", job.tokens);
@@ -89,7 +90,8 @@ void tally(World& world, const Shared& shared) {
     add("seconds", std::chrono::duration<double>(end - job.began).count());
     finished += job.finished ? 1 : 0;
     correct += job.correct ? 1 : 0;
-    useful += static_cast<double>(job.finished ? shared.setup.agent.steps : 0);
+    const bool produced = job.finished && !job.degraded;
+    useful += static_cast<double>(produced ? shared.setup.agent.steps : 0);
     add("wasted", job.steps);
   }
   add("wasted", -useful);

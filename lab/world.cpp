@@ -2,6 +2,8 @@
 #include "world_state.hpp"
 #include "world_stores.hpp"
 
+#include "triage/policies/duration.hpp"
+
 #include <exception>
 #include <utility>
 
@@ -118,8 +120,12 @@ void WorldState::check_invariants(bool at_end) {
 
 void WorldState::check_end() {
   if (scheduler_.is_over_limit()) {
-    violated("the world ends",
-             "something still goes on after " + std::to_string(scheduler_.events()) + " events");
+    const bool busy = scheduler_.events() > options_.most_events;
+    violated("the world ends", "something still goes on after " +
+                                   (busy ? std::to_string(scheduler_.events()) +
+                                               " events, more than SimulationOptions::most_events"
+                                         : format_duration(options_.longest) +
+                                               " of simulated time, SimulationOptions::longest"));
   }
   if (options_.audit && !violation_) {
     if (std::string lost = ledger_.lost_records(stores_); !lost.empty()) {

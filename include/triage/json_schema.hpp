@@ -47,10 +47,12 @@ class JsonSchema {
   [[nodiscard]] const Json& json() const noexcept;  // Null if empty.
   [[nodiscard]] const std::optional<Error>& problem() const noexcept;
   // Empty if the value fits. Errors: problem(); Errc::invalid_argument for a value nested deeper
-  // than max_json_depth or that is not JSON; Errc::unsupported if the check would take more than a
-  // million rules or 2 MB of stack.
+  // than max_json_depth or that is not JSON; Errc::unsupported if the check would take too much
+  // work, which is more than most_rules and 16 for each part of the value, or 2 MB of stack. Parts
+  // are the members and items at all levels, and each 64 bytes of a text or name. Work is 1 for
+  // each rule, each subschema and each part that is looked at.
   [[nodiscard]] Result<std::optional<SchemaBreach>> check(const Json& value) const;
-  // For checks that share a limit: each subtracts the rules it evaluated.
+  // For checks that share a limit instead of most_rules: each subtracts what it took from it.
   [[nodiscard]] Result<std::optional<SchemaBreach>> check(const Json& value,
                                                           std::size_t& rules_left) const;
   static constexpr std::size_t most_rules = 1'000'000;

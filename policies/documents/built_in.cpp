@@ -113,6 +113,9 @@ Result<Strategy> make_suspend(const Json& json, const Registry&) {
   arguments.read("message", options.message);
   arguments.read("until", options.until);
   arguments.read("allowed_actions", options.allowed_actions);
+  if (json.contains("allowed_actions") && options.allowed_actions.empty()) {
+    arguments.refuse("allowed_actions", " is empty; allowed is at least one kind of action");
+  }
   Duration expires_after{0};
   arguments.read("expires_after", expires_after);
   if (json.contains("expires_after")) options.expires_after = expires_after;

@@ -31,8 +31,8 @@ Result<std::shared_ptr<Gate>> as_gate(Made made) {
 
 void read_types(Arguments& arguments, std::vector<FailureType>& types) {
   std::vector<std::string> names;
+  for (const FailureType type : types) names.emplace_back(to_string(type));
   arguments.read("types", names);
-  if (names.empty()) return;
   types.clear();
   for (const std::string& name : names) {
     const auto type = parse_failure_type(name);
@@ -129,7 +129,7 @@ std::vector<std::string> gate_names() {
 
 Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const Shared& shared) {
   if (!section.is_object()) {
-    return refused("gates", " is " + show(section) +
+    return refused("gates", " is " + detail::shown(section) +
                                 "; allowed is an object from gates' names to "
                                 "their arguments");
   }
@@ -149,8 +149,8 @@ Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const
     Json arguments = *found;
     if (arguments.is_string()) arguments = Json{{"preset", arguments}};
     if (!arguments.is_object()) {
-      detail::add_problems(problems,
-                           path + " is " + show(*found) + "; allowed is an object of arguments");
+      detail::add_problems(
+          problems, path + " is " + detail::shown(*found) + "; allowed is an object of arguments");
       continue;
     }
     auto gate = maker.make(arguments, shared);
@@ -166,7 +166,8 @@ Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const
 
 Result<BudgetLimits> read_budget(const Json& section) {
   if (!section.is_object()) {
-    return refused("budget", " is " + show(section) + "; allowed is an object of arguments");
+    return refused("budget",
+                   " is " + detail::shown(section) + "; allowed is an object of arguments");
   }
   Arguments arguments(section, "budget");
   BudgetLimits limits;
@@ -199,7 +200,7 @@ Result<Duration> read_timeout(const Json& document) {
   Duration timeout{0};
   arguments.read("attempt_timeout", timeout);
   if (timeout <= Duration::zero()) {
-    arguments.refuse("attempt_timeout", " is " + show(section["attempt_timeout"]) +
+    arguments.refuse("attempt_timeout", " is " + detail::shown(section["attempt_timeout"]) +
                                             "; allowed is a duration of more than 0 s");
   }
   const auto checked = arguments.check();

@@ -117,7 +117,13 @@ Circuit::Admission Circuit::enter(const BreakerOptions& options, std::int64_t no
     }
     probing = true;
   }
-  if (!probing) return {.passes = true, .ticket = changes};
+  if (!probing) {
+    // The newest number may be a probe's, which only the probe may report with.
+    const bool probed = std::any_of(tracks.begin(), tracks.end(), [](const auto& track) {
+      return track.second.state == BreakerState::half_open;
+    });
+    return {.passes = true, .ticket = probed ? ++changes : changes};
+  }
   for (auto& [type, track] : tracks) {
     if (track.state == BreakerState::open) {
       turn(type, track, BreakerState::half_open, now + milliseconds(options.probe_lease), changed);

@@ -16,7 +16,8 @@
 namespace triage::inline v0_1::detail {
 
 // Times are milliseconds on one clock. A ticket is the number of the newest change at the time of
-// admission, so a late report tells whether the circuit has changed since.
+// admission, so a late report tells whether the circuit has changed since. While a track is
+// half-open, every call has a number of its own.
 struct Circuit {
   static constexpr std::size_t bucket_count = 10;
 

@@ -9,6 +9,8 @@
 namespace triage::inline v0_1 {
 namespace {
 
+constexpr double rounding = 1e-9;  // Costs are added, so the last digits of a sum may be off.
+
 template <class T>
 void subtract(T& from, T amount) noexcept {
   from -= std::min(from, amount);
@@ -94,7 +96,8 @@ Result<void> Budget::take(const Usage& estimate) {
                      std::to_string(limits_.max_calls));
   }
   const double limit = limits_.max_cost_usd;
-  if (limit > 0 && (used.cost_usd >= limit || used.cost_usd + estimate.cost_usd > limit)) {
+  const bool is_spent = used.cost_usd >= limit * (1 - rounding);
+  if (limit > 0 && (is_spent || used.cost_usd + estimate.cost_usd > limit * (1 + rounding))) {
     return exhausted("USD", std::to_string(estimate.cost_usd), std::to_string(used.cost_usd),
                      std::to_string(limit));
   }

@@ -106,7 +106,8 @@ class HintCollector {
 
   // The text without its wrapping; a note in the findings says what was removed.
   std::string_view plain(std::string_view given) {
-    auto undressed = undress(given);
+    auto undressed =
+        undress(given, [](std::string_view name) { return named_code_meaning(name).has_value(); });
     if (!undressed) return given;
     const std::string what = undressed->told();
     findings_.plain.push_back({given.data(), std::move(undressed->text)});

@@ -4,6 +4,7 @@
 #include "base/nearest.hpp"
 #include "contract/schema_keywords.hpp"
 #include "contract/schema_values.hpp"
+#include "triage/detail/saturate.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -16,23 +17,12 @@ namespace {
 constexpr std::size_t longest_expected = 400;
 constexpr std::size_t longest_found = 200;
 constexpr std::size_t most_nearest = 1'000;  // Names compared with a missing one.
+constexpr std::size_t work_of_a_part = 16;   // What each part of the value allows.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::ptrdiff_t most_stack = 6 << 20;  // Its frames are several times larger.
 #else
 constexpr std::ptrdiff_t most_stack = 2 << 20;
 #endif
-
-std::string shortened(const Json& json, std::size_t longest) {
-  std::string text = show(json);
-  if (text.size() <= longest) return text;
-  text.resize(longest);
-  // Not in the middle of a UTF-8 character.
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) {
-    text.pop_back();
-  }
-  if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0U) text.pop_back();
-  return text + "…";
-}
 
 // Which parts of a value a schema's rules have evaluated, for unevaluatedItems and
 // unevaluatedProperties. Names are the value's member names.
@@ -43,6 +33,7 @@ struct Evaluated {
   std::set<std::string_view> members{};
   std::set<std::size_t> items{};
 
+  [[nodiscard]] std::size_t size() const noexcept { return members.size() + items.size(); }
   void add(const Evaluated& other) {
     all_members |= other.all_members;
     all_items |= other.all_items;
@@ -55,13 +46,13 @@ struct Evaluated {
 // One check of one value.
 class Walk {
  public:
-  Walk(const SchemaNodes& nodes, const std::vector<CompiledSchema>& schemas,
-       std::size_t& rules_left)
-      : nodes_(nodes), schemas_(schemas), rules_left_(rules_left) {}
+  Walk(const SchemaNodes& nodes, const std::vector<CompiledSchema>& schemas, std::size_t work_left)
+      : nodes_(nodes), schemas_(schemas), work_left_(work_left) {}
 
   // Whether the value fits; `seen`, if given, receives what was evaluated.
   bool fits(std::size_t node, const Json& value, Evaluated* seen);
   [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+  [[nodiscard]] std::size_t work_left() const noexcept { return work_left_; }
   [[nodiscard]] const std::optional<SchemaBreach>& breach() const noexcept { return breach_; }
 
  private:
@@ -70,10 +61,11 @@ class Walk {
     std::size_t index = 0;
   };
 
-  bool spend();
+  bool spend(std::size_t work = 1);
+  bool spend_on(const Json& value) { return spend(1 + parts_of(value)); }
   bool holds(const SchemaRule& rule, const Json& value, Evaluated* seen);
-  bool holds_about_itself(const SchemaRule& rule, const Json& value) const;
-  bool size_fits(const SchemaRule& rule, const Json& value) const;
+  bool holds_about_itself(const SchemaRule& rule, const Json& value);
+  bool size_fits(const SchemaRule& rule, const Json& value);
   bool names_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
   bool members_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
   bool items_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
@@ -82,7 +74,7 @@ class Walk {
   bool some_fit(const SchemaRule& rule, const Json& value, Evaluated* seen);
   bool condition_fits(const SchemaRule& rule, const Json& value, Evaluated* seen);
   bool rest_fits(const SchemaRule& rule, const Json& value, Evaluated* seen);
-  std::size_t dynamic_target(const SchemaRule& rule) const;
+  std::size_t dynamic_target(const SchemaRule& rule);
   // Check one part of the value.
   bool member_fits(std::size_t node, const std::string& name, const Json& member);
   bool item_fits(std::size_t node, std::size_t index, const Json& item);
@@ -97,7 +89,7 @@ class Walk {
 
   const SchemaNodes& nodes_;
   const std::vector<CompiledSchema>& schemas_;
-  std::size_t& rules_left_;
+  std::size_t work_left_;
   const char* stack_begin_ = static_cast<const char*>(__builtin_frame_address(0));
   bool exhausted_ = false;
   int trials_ = 0;
@@ -107,16 +99,18 @@ class Walk {
   std::optional<SchemaBreach> breach_{};
 };
 
-// Checked before every rule: bounds the stack and the work.
-bool Walk::spend() {
+// Called before every rule and for every part of a value that it looks at: bounds the stack and
+// the work.
+bool Walk::spend(std::size_t work) {
   const auto* here = static_cast<const char*>(__builtin_frame_address(0));
-  if (rules_left_ == 0 || std::abs(stack_begin_ - here) > most_stack) exhausted_ = true;
+  if (work > work_left_ || std::abs(stack_begin_ - here) > most_stack) exhausted_ = true;
   if (exhausted_) return false;
-  --rules_left_;
+  work_left_ -= work;
   return true;
 }
 
 bool Walk::fits(std::size_t node, const Json& value, Evaluated* seen) {
+  if (!spend()) return false;
   const CompiledSchema& schema = schemas_[node];
   if (schema.constant) {
     if (!*schema.constant) tell(node, nullptr, value);
@@ -135,7 +129,7 @@ bool Walk::fits(std::size_t node, const Json& value, Evaluated* seen) {
     break;
   }
   if (entered) resources_.pop_back();
-  if (fitted && seen != nullptr) seen->add(here);
+  if (fitted && seen != nullptr && spend(here.size())) seen->add(here);
   return fitted;
 }
 
@@ -162,11 +156,12 @@ bool Walk::holds(const SchemaRule& rule, const Json& value, Evaluated* seen) {
   }
 }
 
-bool Walk::holds_about_itself(const SchemaRule& rule, const Json& value) const {
+bool Walk::holds_about_itself(const SchemaRule& rule, const Json& value) {
   const auto compared = [&] { return value.is_number() ? order_of(value, *rule.value) : 0; };
   switch (rule.kind) {
     case RuleKind::type: return (types_of(value, nodes_.draft()) & rule.types) != 0;
     case RuleKind::one_of_values:
+      if (!spend_on(value)) return false;
       return std::binary_search(rule.values.begin(), rule.values.end(), &value,
                                 [](const Json* a, const Json* b) { return order_of(*a, *b) < 0; });
     case RuleKind::maximum: return compared() <= 0;
@@ -176,14 +171,16 @@ bool Walk::holds_about_itself(const SchemaRule& rule, const Json& value) const {
     case RuleKind::multiple_of: return !value.is_number() || is_multiple(value, *rule.value);
     case RuleKind::pattern:
       return !value.is_string() ||
-             found_in(*rule.patterned.front().first, value.get_ref<const std::string&>());
-    case RuleKind::unique_items: return !value.is_array() || are_unique(value);
+             (spend_on(value) &&
+              found_in(*rule.patterned.front().first, value.get_ref<const std::string&>()));
+    case RuleKind::unique_items: return !value.is_array() || (spend_on(value) && are_unique(value));
     default: return size_fits(rule, value);
   }
 }
 
-bool Walk::size_fits(const SchemaRule& rule, const Json& value) const {
+bool Walk::size_fits(const SchemaRule& rule, const Json& value) {
   if ((types_of(value, nodes_.draft()) & rule.types) == 0) return true;
+  if (value.is_string() && !spend_on(value)) return false;
   const std::size_t size =
       value.is_string() ? code_points(value.get_ref<const std::string&>()) : value.size();
   return rule.kind == RuleKind::most ? size <= rule.most : size >= rule.least;
@@ -193,6 +190,7 @@ bool Walk::names_fit(const SchemaRule& rule, const Json& value, Evaluated*) {
   if (!value.is_object()) return true;
   if (rule.kind == RuleKind::property_names) {
     for (auto member = value.begin(); member != value.end(); ++member) {
+      if (!spend(1 + text_parts(member.key()))) return false;
       if (!tried(rule.others, Json(member.key()), nullptr)) return false;
     }
     return true;
@@ -203,9 +201,11 @@ bool Walk::names_fit(const SchemaRule& rule, const Json& value, Evaluated*) {
   };
   if (rule.kind == RuleKind::dependent_names) {
     return std::all_of(rule.dependent.begin(), rule.dependent.end(), [&](const auto& one) {
-      return !value.contains(one.first) || missing(one.second) == one.second.end();
+      return spend(1 + one.second.size()) &&
+             (!value.contains(one.first) || missing(one.second) == one.second.end());
     });
   }
+  if (!spend(rule.names.size())) return false;
   const auto name = missing(rule.names);
   if (name == rule.names.end()) return true;
   if (trials_ == 0 && value.size() <= most_nearest) {  // A misspelt member may be the missing one.
@@ -236,13 +236,14 @@ bool Walk::members_fit(const SchemaRule& rule, const Json& value, Evaluated* see
   if (!value.is_object()) return true;
   for (auto member = value.begin(); member != value.end(); ++member) {
     const std::string& name = member.key();
+    if (!spend(1 + text_parts(name))) return false;
     bool known = false;
     if (const auto own = rule.members.find(name); own != rule.members.end()) {
       known = true;
       if (!member_fits(own->second, name, *member)) return false;
     }
     for (const auto& [pattern, schema] : rule.patterned) {
-      if (!spend()) return false;
+      if (!spend(1 + text_parts(name))) return false;
       if (!found_in(*pattern, name)) continue;
       known = true;
       if (!member_fits(schema, name, *member)) return false;
@@ -294,7 +295,7 @@ bool Walk::enough_contained(const SchemaRule& rule, const Json& value, Evaluated
 bool Walk::dependents_fit(const SchemaRule& rule, const Json& value, Evaluated* seen) {
   if (!value.is_object()) return true;
   return std::all_of(rule.members.begin(), rule.members.end(), [&](const auto& one) {
-    return !value.contains(one.first) || fits(one.second, value, seen);
+    return spend() && (!value.contains(one.first) || fits(one.second, value, seen));
   });
 }
 
@@ -321,12 +322,14 @@ bool Walk::condition_fits(const SchemaRule& rule, const Json& value, Evaluated* 
 bool Walk::rest_fits(const SchemaRule& rule, const Json& value, Evaluated* seen) {
   if (rule.kind == RuleKind::unevaluated_items && value.is_array() && !seen->all_items) {
     for (std::size_t i = seen->first_items; i < value.size(); ++i) {
+      if (!spend()) return false;
       if (!seen->items.contains(i) && !item_fits(rule.others, i, value[i])) return false;
     }
     seen->all_items = true;
   }
   if (rule.kind == RuleKind::unevaluated_members && value.is_object() && !seen->all_members) {
     for (auto member = value.begin(); member != value.end(); ++member) {
+      if (!spend()) return false;
       if (!seen->members.contains(member.key()) &&
           !member_fits(rule.others, member.key(), *member)) {
         return false;
@@ -338,8 +341,8 @@ bool Walk::rest_fits(const SchemaRule& rule, const Json& value, Evaluated* seen)
 }
 
 // $dynamicRef: resolves to the outermost resource under check that has a matching $dynamicAnchor.
-std::size_t Walk::dynamic_target(const SchemaRule& rule) const {
-  if (!rule.names.front().empty()) {
+std::size_t Walk::dynamic_target(const SchemaRule& rule) {
+  if (!rule.names.front().empty() && spend(resources_.size())) {
     for (const std::size_t resource : resources_) {
       const std::size_t found = nodes_.dynamic_anchor(resource, rule.names.front());
       if (found != SchemaNode::none) return found;
@@ -377,12 +380,14 @@ Result<SchemaChecker> SchemaChecker::make(const SchemaNodes& nodes) {
 
 Result<std::optional<SchemaBreach>> SchemaChecker::check(const Json& value,
                                                          std::size_t& rules_left) const {
-  Walk walk(*nodes_, schemas_, rules_left);
+  // What the value's size allows is spent before what checks share.
+  Walk walk(*nodes_, schemas_, saturating_add(rules_left, work_of_a_part * parts_of(value)));
   const bool fits = walk.fits(nodes_->all().front().target, value, nullptr);
+  rules_left = std::min(rules_left, walk.work_left());
   if (walk.exhausted()) {
     return Error{Errc::unsupported,
-                 "checking the value against its schema takes too much work: more than " +
-                     std::to_string(JsonSchema::most_rules) + " rules or " +
+                 "checking the value against its schema takes too much work for its size, or more "
+                 "than " +
                      std::to_string(most_stack >> 20) + " MB of stack"};
   }
   if (fits) return outcome::success(std::optional<SchemaBreach>{});

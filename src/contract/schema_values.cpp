@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -25,6 +26,19 @@ long double exact(const Json& number) {
   if (number.is_number_unsigned()) return static_cast<long double>(number.get<std::uint64_t>());
   if (number.is_number_integer()) return static_cast<long double>(number.get<std::int64_t>());
   return static_cast<long double>(number.get<double>());
+}
+
+// Without its sign; empty for a fraction and for what 64 bits cannot hold.
+std::optional<std::uint64_t> magnitude(const Json& number) {
+  if (number.is_number_unsigned()) return number.get<std::uint64_t>();
+  if (number.is_number_integer()) {
+    const auto value = number.get<std::int64_t>();
+    const auto bits = static_cast<std::uint64_t>(value);
+    return value < 0 ? 0U - bits : bits;
+  }
+  const double value = std::fabs(number.get<double>());
+  if (!(value < 0x1p64) || std::trunc(value) != value) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
 }
 
 }  // namespace
@@ -75,6 +89,9 @@ bool are_unique(const Json& array) {
 }
 
 bool is_multiple(const Json& number, const Json& divisor) {
+  const auto whole = magnitude(number);
+  const auto whole_divisor = magnitude(divisor);
+  if (whole && whole_divisor) return *whole % *whole_divisor == 0;
   const auto value = number.get<double>();
   const auto by = divisor.get<double>();
   if (!std::isfinite(value)) return false;
@@ -82,6 +99,29 @@ bool is_multiple(const Json& number, const Json& divisor) {
   if (std::trunc(by) == by || !std::isfinite(value / by)) return rest == 0;
   // Tolerates rounding: 0.0075 is a multiple of 0.0001.
   return rest <= 1e-9 * by || rest <= 1e-15 * std::fabs(value);
+}
+
+std::string shortened(const Json& json, std::size_t longest) {
+  std::string text = show(json);
+  if (text.size() <= longest) return text;
+  text.resize(longest);
+  // Not in the middle of a UTF-8 character.
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) {
+    text.pop_back();
+  }
+  if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0U) text.pop_back();
+  return text + "…";
+}
+
+std::size_t parts_of(const Json& value) {
+  if (value.is_string()) return text_parts(value.get_ref<const std::string&>());
+  if (!value.is_structured()) return 0;
+  std::size_t parts = value.size();
+  for (auto part = value.begin(); part != value.end(); ++part) {
+    if (value.is_object()) parts += text_parts(part.key());
+    parts += parts_of(*part);
+  }
+  return parts;
 }
 
 std::size_t code_points(const std::string& text) {

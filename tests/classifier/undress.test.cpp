@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/undress/undress.hpp"
 
+#include "classifier/codes/text_codes.hpp"
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
 
 #include <algorithm>
 
 using namespace triage;
-using detail::undress;
 
 namespace {
+
+std::optional<detail::Undressed> undress(std::string_view text) {
+  return detail::undress(
+      text, [](std::string_view name) { return detail::named_code_meaning(name).has_value(); });
+}
 
 // The content of a text without its envelope; the text itself if it has none.
 std::string plain(std::string_view text) {
@@ -78,6 +83,25 @@ TEST_CASE("a page of HTML is read as it is shown", "[classifier][undress]") {
   CHECK_FALSE(undress("expected a < b and c > d"));
 }
 
+TEST_CASE("what stands behind a placeholder or an open element of a page is read",
+          "[classifier][undress]") {
+  for (const std::string_view open :
+       {"<path>", "<date>", "<instance>", "<RequestId>", "<timestamp>", "<style>", "<script>",
+        "<svg>", "<noscript>", "<!--"}) {
+    INFO(open);
+    CHECK(plain("<html><body><h1>Error</h1><p>Usage: read " + std::string(open) +
+                "</p><p>There is no tool with that name</p></body></html>")
+              .find(words) != std::string::npos);
+  }
+  // Metadata is short, and hidden elements of any length.
+  const std::string script = "<script>" + repeated("var a = 1;\n", 1'000) + "</script>";
+  CHECK(plain("<html><body>" + script + "<Error><RequestId>4F a b</RequestId></Error><p>" +
+              std::string(words) + "</p></body></html>") == words);
+  CHECK(plain("<html><body><p>Where is <path> to go?</p>" + repeated("<p>one and more</p>", 200) +
+              "<path>/a</path></body></html>")
+            .find("one and more") != std::string::npos);
+}
+
 TEST_CASE("of a stack trace the exceptions are read", "[classifier][undress]") {
   CHECK(plain("Traceback (most recent call last):\n  File \"/a.py\", line 3, in f\n    g(x)\n"
               "    ^^^^\nRuntimeError: There is no tool with that name") == words);
@@ -122,6 +146,33 @@ TEST_CASE("a line of a log is read without its head", "[classifier][undress]") {
   }
   CHECK(plain("time=09:26:53 level=error msg=\"There is no tool with that name\" try=2") == words);
   CHECK(plain(R"({"level":"error","ts":1,"msg":"There is no tool with that name"})") == words);
+}
+
+TEST_CASE("a code or an exception in brackets is part of the message, not of the head",
+          "[classifier][undress]") {
+  for (const std::string_view head :
+       {"2026-11-28T12:00:00Z ", "ERROR ", "Nov 28 12:00:00 host agent[12]: ",
+        "2026-11-28 12:00:00 [main] ERROR app.tools - ", "[2026-11-28T12:00:00Z] [error] "}) {
+    for (const std::string_view name :
+         {"invalid_api_key", "insufficient_quota", "ECONNREFUSED", "RateLimitError",
+          "openai.RateLimitError", "ContextWindowExceeded", "ToolNotFound"}) {
+      for (const std::string_view mark : {" ", ": ", " - "}) {
+        const std::string message = "[" + std::string(name) + "]" + std::string(mark) + "it failed";
+        INFO(head << message);
+        CHECK(plain(std::string(head) + message) == message);
+        CHECK(test::type_of_text(std::string(head) + message) == test::type_of_text(message));
+      }
+    }
+  }
+  CHECK(test::type_of_text("2026-11-28T12:00:00Z [invalid_api_key] request failed") ==
+        FailureType::access_denied);
+  // What says nothing stays part of the head.
+  for (const std::string_view name : {"main", "tool_runner", "c.e.AgentRunner", "w-3",
+                                      "http.client", "RuntimeError", "AgentException"}) {
+    INFO(name);
+    const std::string head = "2026-11-28T12:00:00Z ERROR [" + std::string(name) + "] ";
+    CHECK(plain(head + std::string(words)) == words);
+  }
 }
 
 TEST_CASE("a warning and a note in a log stay what they are", "[classifier][undress]") {
@@ -190,8 +241,10 @@ TEST_CASE("what only pretends to be structure takes linear time and nothing away
   for (const std::string& text :
        {repeated("{\"a\":", 100'000), repeated("[", 200'000),
         "{\"message\":\"" + repeated("\\\"{", 50'000), repeated("<p", 100'000),
-        repeated("<div>", 20'000) + "x", repeated("&#x", 50'000), repeated("\x1b]", 50'000),
-        repeated("\x1b[", 50'000), repeated("[1;", 50'000),
+        repeated("<div>", 20'000) + "x", "<html><p>" + repeated("<script>", 8'000),
+        "<html><p>" + repeated("<!--", 16'000), "<html><p>" + repeated("<path>", 10'000),
+        repeated("&#x", 50'000), repeated("\x1b]", 50'000), repeated("\x1b[", 50'000),
+        repeated("[1;", 50'000),
         repeated("Traceback (most recent call last):\n  File \"a\", line 1\n", 5'000),
         repeated("Caused by: a.B: x\n\tat a.b(C.java:1)\n", 5'000),
         repeated("\xE2\x80\x8B", 50'000)}) {

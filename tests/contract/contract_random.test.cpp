@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Generated contracts with runs that fulfil and runs that break them, with any wording or none.
+// Generated contracts with runs that fulfil and runs that break them, with any wording or none; and
+// generated schemas.
 #include "triage/clock.hpp"
 #include "triage/contract.hpp"
+#include "triage/json_schema.hpp"
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
@@ -215,4 +217,107 @@ TEST_CASE("every broken contract is found, whatever the words, and only where it
   }
   CHECK(wrong_tools > 400);
   CHECK(wrong_inputs > 600);
+}
+
+namespace {
+
+// Random JSON with many schema keywords and values of right and wrong shapes.
+class AnySchema {
+ public:
+  explicit AnySchema(std::uint64_t seed) : random_(seeded_random(seed)) {}
+
+  Json schema(int depth) {
+    if (depth == 0 || below(10) == 0) return leaf();
+    Json made = Json::object();
+    for (std::uint64_t i = 0, members = below(4); i < members; ++i) {
+      static const std::vector<std::string> keywords = {"$ref",
+                                                        "additionalItems",
+                                                        "additionalProperties",
+                                                        "allOf",
+                                                        "anyOf",
+                                                        "const",
+                                                        "contains",
+                                                        "definitions",
+                                                        "$defs",
+                                                        "dependencies",
+                                                        "enum",
+                                                        "if",
+                                                        "then",
+                                                        "else",
+                                                        "items",
+                                                        "maximum",
+                                                        "minLength",
+                                                        "multipleOf",
+                                                        "not",
+                                                        "oneOf",
+                                                        "pattern",
+                                                        "maxItems",
+                                                        "patternProperties",
+                                                        "prefixItems",
+                                                        "unevaluatedProperties",
+                                                        "unevaluatedItems",
+                                                        "$dynamicRef",
+                                                        "$dynamicAnchor",
+                                                        "minContains",
+                                                        "properties",
+                                                        "required",
+                                                        "propertyNames",
+                                                        "type",
+                                                        "uniqueItems",
+                                                        "$id",
+                                                        "$schema",
+                                                        "$anchor",
+                                                        "exclusiveMinimum",
+                                                        "format",
+                                                        "a"};
+      made[keywords[below(keywords.size())]] = below(4) == 0 ? leaf() : nested(depth - 1);
+    }
+    return made;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return random_->next() % n; }
+  Json nested(int depth) {
+    switch (below(4)) {
+      case 0: return Json::array({schema(depth), schema(depth)});
+      case 1: return {{"a", schema(depth)}, {"^b", schema(depth)}};
+      default: return schema(depth);
+    }
+  }
+  Json leaf() {
+    static const std::vector<Json> leaves = {
+        nullptr,  true,  false, 0,        -1,  3,         1e300,
+        "#",      "#/a", "a",   "object", "^", "integer", "#/definitions/a",
+        "(?=a)",  "[",   0.1,   "\xff",   "",  "#/items", Json::array({"a", "^b"}),
+        "string", "b",   1,     "array",  2,   "number",  Json::array({"string", "null"})};
+    return leaves[below(leaves.size())];
+  }
+
+  std::shared_ptr<Random> random_;
+};
+
+}  // namespace
+
+TEST_CASE("no schema crashes, whatever it holds", "[classifier][schema]") {
+  int compiled = 0;
+  int breached = 0;
+  for (std::uint64_t seed = 1; seed <= 20'000; ++seed) {
+    INFO("seed " << seed);
+    AnySchema make(seed);
+    const JsonSchema schema(make.schema(4));
+    if (schema.problem()) {
+      CHECK(schema.problem()->code == Errc::invalid_argument);
+      continue;
+    }
+    ++compiled;
+    for (int i = 0; i < 4; ++i) {
+      const auto checked = schema.check(make.schema(4));
+      if (checked && checked.value()) {
+        ++breached;
+        CHECK_FALSE(checked.value()->expected.empty());
+      }
+    }
+  }
+  CHECK(compiled > 1'000);
+  CHECK(breached > 500);
 }

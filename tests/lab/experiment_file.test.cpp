@@ -108,6 +108,29 @@ TEST_CASE("no step is begun that a budget could not pay", "[lab][experiment]") {
   CHECK(figure(report, 1, "tokens") == 3000);
 }
 
+TEST_CASE("a budget that pays the steps exactly pays them all", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "exact", "seeds": 2, "policies": ["none"],
+      "agent": {"steps": 3, "input_tokens": 100000, "output_tokens": 0, "input_price": 1},
+      "budgets": [{"enough": {"max_cost_usd": 0.3}}, {"less": {"max_cost_usd": 0.29}}]})");
+  CHECK(report.conditions[0].rate == 1.0);
+  CHECK(figure(report, 1, "steps") == 2);
+}
+
+TEST_CASE("a fallback's value is no result of the steps before it", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "instead", "seeds": 5,
+      "agent": {"steps": 5}, "faults": [{"any": [{"trouble": "external_fault", "step": 3}]}],
+      "policies": [{"instead": {"default": {"strategy": "fallback", "value": 5}}}]})");
+  CHECK(report.conditions[0].rate == 1.0);
+  CHECK(figure(report, 0, "wasted") == 3);
+  CHECK(figure(report, 0, "correct") == 0);
+}
+
+TEST_CASE("a job that ends when the world begins took no time", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "at_once", "seeds": 2, "policies": ["none"],
+      "agent": {"steps": 2, "step_time": 0, "jobs": 3, "every": "10s"}})");
+  CHECK(figure(report, 0, "seconds") == 0);
+}
+
 TEST_CASE("an outage ends by itself, and waiting outlasts it", "[lab][experiment]") {
   const auto report = report_of(R"({"experiment": "outage", "seeds": 20, "agent": {"steps": 5},
       "policies": ["blind_retry", "backoff_only"],
@@ -212,6 +235,73 @@ TEST_CASE("a file with a mistake is told the key, its value and what is allowed"
                                        "budgets": [{"a": {"max_attempts": 0}}]})");
   CHECK_THAT(both, ContainsSubstring("budgets[0].a.max_attempts is 0; allowed is 1 to 1000000\n") &&
                        ContainsSubstring("seeds is 0; allowed is 1 or more"));
+}
+
+TEST_CASE("a key that is varied as a whole and in part is refused", "[lab][experiment]") {
+  const char* const told =
+      "vary.agent.recovers is changed by vary.agent.recovers.right_hint, too; allowed is one of "
+      "them";
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "vary": {
+      "agent.recovers": [0.5, 0.9], "agent.recovers.right_hint": [0.5, 0.9]}})") == told);
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "vary": {
+      "agent.recovers.right_hint": [0.5, 0.9],
+      "agent.recovers": [{"right_hint": 0.1}, {"right_hint": 0.2}]}})") == told);
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "vary": {
+      "agent.recovers.right_hint": [0.5, 0.9], "agent.recovers.no_hint": [0.1, 0.2],
+      "agent.step_time": ["1s", "2s"], "agent.steps": [2, 3]}})") == "");
+}
+
+TEST_CASE("a small file makes no large error", "[lab][experiment]") {
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "agent": {"tools": ["a", "b"]},
+                    "vary": {"agent.tools.200000000": ["c"]}})") ==
+        "vary.agent.tools.200000000 is not a key of the agent");
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "agent": {"tools": ["a", "b"]},
+                    "vary": {"agent.tools.0": ["c", "d"]}})") ==
+        "vary.agent.tools.0 is not a key of the agent");
+  const auto told = [](const Json& json) {
+    const auto read = lab::experiment_from_json(json, {});
+    CHECK_ERRC(Errc::invalid_argument, read);
+    return read ? std::size_t{0} : read.error().detail.size();
+  };
+  Json file{{"experiment", "x"}, {"policies", {"none"}}};
+  const Json large = std::string(100'000, 'x');
+  for (const char* key : {"seeds", "policies", "faults", "budgets", "stores", "vary"}) {
+    INFO(key);
+    Json wrong = file;
+    wrong[key] = Json::array({Json::array({large})});
+    CHECK(told(wrong) < 1'000);
+    wrong[key] = Json{{"a", Json::array({large})}};
+    CHECK(told(wrong) < 1'000);
+  }
+  Json many = file;
+  for (int i = 0; i < 200; ++i) many["agent"]["key" + std::to_string(i)] = 1;
+  many["vary"]["agent.mood"] = Json(200, 1);
+  CHECK(told(many) < 1'000'000);  // It was 7 MB.
+  Json deep = file;
+  std::string path = "agent.steps";
+  for (int i = 0; i < 100'000; ++i) path += ".a";
+  deep["vary"][path] = Json::array({1, 2});
+  CHECK(told(deep) < 1'000'000);
+}
+
+TEST_CASE("an agent whose time is longer than what is simulated is refused", "[lab][experiment]") {
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "agent": {"step_time": "60000d"}})") ==
+        "agent.step_time is 60000d for each of 10 steps; allowed are 365d together, the longest "
+        "time that is simulated");
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"],
+                    "agent": {"jobs": 1000, "every": "106751d"}})") ==
+        "agent.every is 106751d for each of 1000 jobs; allowed are 365d together, the longest "
+        "time that is simulated");
+  CHECK_THAT(problem(R"({"experiment": "x", "policies": ["none"], "agent": {"step_time": "1d"},
+                         "vary": {"agent.steps": [365, 366]}})"),
+             ContainsSubstring("vary.agent.steps[1]: agent.step_time is 1d for each of 366 steps"));
+}
+
+TEST_CASE("an empty list of a fault is not taken for the default", "[lab][experiment]") {
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"],
+                    "faults": [{"a": [{"fault": "fails", "types": [], "at": []}]}]})") ==
+        "faults[0].a[0].at is []; allowed is a list of one or more\n"
+        "faults[0].a[0].types is []; allowed is a list of one or more");
 }
 
 TEST_CASE("all mistakes of one object are told at once, each key once", "[lab][experiment]") {

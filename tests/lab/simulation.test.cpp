@@ -205,6 +205,37 @@ TEST_CASE("an attempt that takes too long is told so by the world's time", "[lab
   CHECK(report.elapsed == 14s);
 }
 
+TEST_CASE("a world that does not end names the limit that it met", "[lab][simulation]") {
+  const auto told = [](std::function<void(World&)> set_up) {
+    Simulation simulation{std::move(set_up), {.longest = 24h, .most_events = 1'000}};
+    const auto report = simulation.run(1);
+    return report.violation ? report.violation->detail : "";
+  };
+  const std::string too_long =
+      "something still goes on after 1d of simulated time, SimulationOptions::longest";
+  CHECK(told([](World& world) { world.start("slow", [](Process& self) { self.work(25h); }); }) ==
+        too_long);
+  CHECK_THAT(told([](World& world) {
+               world.start("busy", [](Process& self) {
+                 while (self.alive()) self.work(1s);
+               });
+             }),
+             ContainsSubstring(" events, more than SimulationOptions::most_events"));
+  // The end of time is too far away, and not before now.
+  bool worked = false;
+  CHECK(told([&](World& world) {
+          world.start("never", [&](Process&) { worked = true; }, {.after = Duration::max()});
+        }) == too_long);
+  CHECK(told([&](World& world) {
+          world.start("for ever", [&](Process& self) {
+            self.work(1s);
+            self.work(Duration::max());
+            worked = true;
+          });
+        }) == too_long);
+  CHECK_FALSE(worked);
+}
+
 TEST_CASE("what does not end, throws or loses records is a violation", "[lab][simulation]") {
   const auto of = [](std::function<void(World&)> set_up) {
     Simulation simulation{std::move(set_up), {.longest = 1h}};

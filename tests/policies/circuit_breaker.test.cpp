@@ -162,6 +162,26 @@ TEST_CASE("in retry-only mode first tries pass and retries do not", "[policies][
   CHECK(gate->state(at(5s)) == BreakerState::closed);
 }
 
+TEST_CASE("in retry-only mode a first try beside a probe says nothing for it",
+          "[policies][breaker]") {
+  BreakerOptions options = small;
+  options.retry_only = true;
+  options.probes = 1;
+  const auto gate = breaker(options);
+  open_up(*gate);
+  const GateAnswer probe = gate->enter(at(5s, true));
+  REQUIRE(probe.kind == Kind::pass);
+  const GateAnswer first_try = gate->enter(at(5s));
+  REQUIRE(first_try.kind == Kind::pass);
+  SECTION("its cancellation frees no place") { gate->leave(at(5s), first_try.ticket, nullptr); }
+  SECTION("its success does not close it") { gate->leave(at(5s), first_try.ticket, &success); }
+  SECTION("its failure does not open it") { gate->leave(at(5s), first_try.ticket, &fault); }
+  CHECK(gate->state(at(5s)) == BreakerState::half_open);
+  CHECK(gate->enter(at(5s, true)).kind == Kind::refuse);
+  gate->leave(at(5s, true), probe.ticket, &success);
+  CHECK(gate->state(at(5s)) == BreakerState::closed);
+}
+
 TEST_CASE("it can be forced, and is automatic again when told", "[policies][breaker]") {
   const auto gate = breaker();
   gate->force(at(0ms), BreakerMode::forced_open);

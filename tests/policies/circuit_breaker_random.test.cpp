@@ -29,6 +29,11 @@ struct Schedule {
   std::shared_ptr<Random> random;
 };
 
+struct Call {
+  std::uint64_t ticket = 0;
+  bool counts = true;  // Against the probes: not a first try where only retries do.
+};
+
 // One schedule of calls, outcomes, lost permits and pauses. Returns the violation.
 std::string violation(std::uint64_t seed) {
   Schedule schedule(seed);
@@ -39,14 +44,15 @@ std::string violation(std::uint64_t seed) {
                                .failure_rate = 0.1 + 0.1 * schedule.draw(9),
                                .break_duration = milliseconds(1 + schedule.draw(50)),
                                .probes = 1 + schedule.draw(3),
-                               .probe_lease = milliseconds(1 + schedule.draw(60))};
+                               .probe_lease = milliseconds(1 + schedule.draw(60)),
+                               .retry_only = schedule.draw(2) == 0};
   const auto gate = CircuitBreaker::create(options).value();
   const std::int64_t lease = options.probe_lease.count() / 1'000'000;
-  std::vector<std::uint64_t> under_way;
+  std::vector<Call> under_way;
   Phase phase;
   for (int step = 0; step < 24; ++step) {
     now += schedule.draw(4) == 0 ? schedule.draw(80) : schedule.draw(5);
-    const auto request = at(milliseconds(now));
+    const auto request = at(milliseconds(now), schedule.draw(2) == 0);
     const BreakerState before = gate->state(request);
     if (before != phase.state) phase = {before, now, {}};
     if (before == BreakerState::half_open && now - phase.since >= lease)
@@ -56,17 +62,19 @@ std::string violation(std::uint64_t seed) {
           static_cast<std::size_t>(schedule.draw(static_cast<int>(under_way.size())));
       const int how = schedule.draw(4);
       const GateOutcome& outcome = how == 0 ? success : fault;
-      gate->leave(request, under_way[which], how == 3 ? nullptr : &outcome);
-      if (how == 3) phase.admitted.erase(under_way[which]);
+      const Call& call = under_way[which];
+      gate->leave(request, call.ticket, how == 3 ? nullptr : &outcome);
+      if (how == 3 && call.counts) phase.admitted.erase(call.ticket);
       under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(which));
       if (schedule.draw(3) == 0) under_way.clear();  // Their owners died.
     } else {
       const GateAnswer answer = gate->enter(request);
       const bool passed = answer.kind == GateAnswer::Kind::pass;
-      if (passed) under_way.push_back(answer.ticket);
-      if (before == BreakerState::open && passed)
+      const bool counts = passed && (request.retry || !options.retry_only);
+      if (passed) under_way.push_back({answer.ticket, counts});
+      if (before == BreakerState::open && counts)
         phase = {BreakerState::half_open, now, {answer.ticket}};
-      if (before == BreakerState::half_open && passed) phase.admitted.insert(answer.ticket);
+      if (before == BreakerState::half_open && counts) phase.admitted.insert(answer.ticket);
       if (phase.state == BreakerState::half_open &&
           phase.admitted.size() > static_cast<std::size_t>(options.probes)) {
         return "more probes than permitted";
@@ -76,7 +84,7 @@ std::string violation(std::uint64_t seed) {
   // Whatever happened, it admits a call again in time.
   now += lease + options.break_duration.count() / 1'000'000 + 1;
   now += options.break_duration.count() / 1'000'000;
-  if (gate->enter(at(milliseconds(now))).kind != GateAnswer::Kind::pass) return "stuck";
+  if (gate->enter(at(milliseconds(now), true)).kind != GateAnswer::Kind::pass) return "stuck";
   return {};
 }
 

@@ -112,6 +112,42 @@ TEST_CASE("a part of a token or of a call is no limit", "[policies][document]") 
   CHECK(whole.value().budget_limits.max_tokens == 200'000);
 }
 
+TEST_CASE("an empty list is not taken for the default", "[policies][document]") {
+  CHECK(problem("default: escalate\ngates: {circuit_breaker: {types: []}}\n") ==
+        "line 2: gates.circuit_breaker.types is empty; allowed is 1 to 13 failure types");
+  CHECK(problem("default: {strategy: suspend, allowed_actions: []}\n") ==
+        "line 1: default.allowed_actions is empty; allowed is at least one kind of action");
+  CHECK(problem("default: {strategy: chain, primary: retry, fallback: escalate, kinds: []}\n") ==
+        "line 1: default.kinds is empty; allowed is at least one kind of action");
+  CHECK(problem("default: {strategy: sequence, strategies: []}\n")
+            .find("line 1: default.strategies is empty") == 0);
+}
+
+TEST_CASE("a call that uses up a budget exactly is started", "[policies][document]") {
+  const auto made =
+      document_from_yaml("default: escalate\nbudget: {max_cost_usd: 0.3}\n", built_in_strategies());
+  REQUIRE_OK(made);
+  Budget& budget = *made.value().budget;
+  for (int call = 0; call < 3; ++call) {
+    auto reserved = budget.reserve({.cost_usd = 0.1});
+    REQUIRE_OK(reserved);
+    reserved.value().settle({.cost_usd = 0.1});
+  }
+  CHECK_ERRC(Errc::exhausted, budget.reserve({.cost_usd = 0.0}));
+  CHECK_ERRC(Errc::exhausted, budget.reserve({.cost_usd = 0.1}));
+}
+
+TEST_CASE("a large value in the wrong place is shown shortened", "[policies][document]") {
+  const std::string large(100'000, 'x');
+  for (const std::string part :
+       {"gates: ", "gates:\n  rate_limiter: [", "budget: ", "attempt_timeout: ["}) {
+    INFO(part);
+    const std::string yaml =
+        "default: escalate\n" + part + large + (part.back() == '[' ? "]\n" : "\n");
+    CHECK(problem(yaml.c_str()).size() < 2'000);
+  }
+}
+
 TEST_CASE("YAML that expands or nests without end is refused", "[policies][document]") {
   std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n";
   for (char name = 'b'; name <= 'i'; ++name) {

@@ -19,7 +19,8 @@ bool unfold_written_lines(std::string& text);
 bool unwrap_envelope(std::string& text);
 bool unwrap_markup(std::string& text);
 bool unfold_trace(std::string& text);
-bool cut_log_heads(std::string& text);
+// Names that are codes or exceptions are part of the message, not of the head.
+bool cut_log_heads(std::string& text, IsCode is_code);
 bool cut_log_tails(std::string& text);
 bool cut_progress(std::string& text);
 bool join_wrapped_lines(std::string& text);
@@ -27,6 +28,8 @@ bool join_wrapped_lines(std::string& text);
 // "Error", "Task failed", "an unexpected error occurred in step 4": says that something failed, but
 // not how.
 [[nodiscard]] bool says_little(std::string_view line);
+// "RateLimitError", "app.ToolNotFound": ends as exceptions' names do.
+[[nodiscard]] bool is_exception_name(std::string_view name);
 // The length of the exception name at the start of the line, if a colon or the end follows.
 [[nodiscard]] std::size_t exception_name_at_start(std::string_view line);
 

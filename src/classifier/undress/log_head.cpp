@@ -16,7 +16,7 @@ constexpr std::size_t longest_head = 240;
 // The head of a log line: items in any order, at least one of which occurs only in logs.
 class HeadReader {
  public:
-  explicit HeadReader(std::string_view line) : line_{line} {}
+  HeadReader(std::string_view line, IsCode is_code) : line_{line}, is_code_(is_code) {}
 
   // Where the message begins; 0 if the line has no head.
   std::size_t run() {
@@ -81,6 +81,11 @@ class HeadReader {
     return true;
   }
 
+  // "invalid_api_key", "RateLimitError": not the name of a logger or thread.
+  [[nodiscard]] bool says_what(std::string_view name) const {
+    return is_code_(name) || (is_exception_name(name) && !is_common_exception(name));
+  }
+
   // "[main]", "[error    ]", "[core:error]", "[12:00:00 ERR]", "[2024-01-01 12:00:00: ERROR/P-1]"
   bool bracket() {
     const std::size_t close = line_.rest().substr(0, 80).find(']');
@@ -88,6 +93,7 @@ class HeadReader {
     const std::string_view inside = trimmed(line_.rest().substr(1, close - 1));
     const BracketKind kind = kind_of_bracket(inside, level_);
     if (kind == BracketKind::words) return false;
+    if (kind == BracketKind::name && says_what(inside)) return false;
     line_.at += close + 1;
     if (kind == BracketKind::log) {
       timed_ = true;
@@ -237,6 +243,7 @@ class HeadReader {
   }
 
   Reader line_;
+  IsCode is_code_;
   std::size_t end_ = 0;
   Level level_ = Level::none;
   bool anchored_ = false;
@@ -266,14 +273,14 @@ std::string said_by_pairs(std::string_view line) {
 
 }  // namespace
 
-bool cut_log_heads(std::string& text) {
+bool cut_log_heads(std::string& text, IsCode is_code) {
   const std::string_view whole = text;
   bool changed = false;
   std::string out;  // The lines so far, as soon as one of them has a head.
   for (std::size_t at = 0, end = 0; at < whole.size(); at = end + 1) {
     end = std::min(whole.find('\n', at), whole.size());
     const std::string_view line = whole.substr(at, end - at);
-    HeadReader head(line);
+    HeadReader head(line, is_code);
     const std::size_t begin = head.run();
     // Indented text after a container's name may be a stack trace.
     std::string_view words = line.substr(begin);

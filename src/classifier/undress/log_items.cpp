@@ -282,7 +282,7 @@ bool take_logger(Reader& reader) {
     return is_word(c) || c == '.' || c == '-' || c == '/' || c == ':' || c == '$' || c == '*' ||
            c == '[' || c == ']' || c == '<' || c == '>';
   });
-  if (name.size() < 2 || name.size() > 96 || name.starts_with("http") ||
+  if (name.size() < 2 || name.size() > 96 || name.front() == '[' || name.starts_with("http") ||
       name.find("://") != std::string_view::npos)
     return false;
   const std::string_view rest = reader.rest();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -147,7 +148,11 @@ class MarkupReader {
 
   // Skips a tag, a comment, or a hidden element. False if "<" is just a character.
   bool tag() {
-    if (text_.substr(at_, 4) == "<!--") return skip_to("-->");
+    if (text_.substr(at_, 4) == "<!--") {
+      at_ += 4;
+      if (skip_to("-->", text_.size())) at_ += 3;
+      return true;
+    }
     if (text_.substr(at_, 9) == "<![CDATA[") {
       at_ += 9;
       return true;
@@ -163,25 +168,31 @@ class MarkupReader {
     const bool closed = text_[at_ + end - 1] == '/';
     at_ += end + 1;
     if (!is_one_of(inline_tags, name)) end_line();
-    if (opens && !closed && (is_one_of(hidden_tags, name) || is_metadata(name))) {
-      std::string close = "</";
-      close += name;
-      skip_to(close);
-    }
+    if (!opens || closed) return true;
+    // A sentence may have a placeholder such as <path>, so metadata is short or none.
+    if (is_one_of(hidden_tags, name)) skip_to("</" + std::string(name), text_.size());
+    if (is_metadata(name)) skip_to("</" + std::string(name), longest_tag);
     return true;
   }
 
-  // False, having skipped to the end, if it is not there.
-  bool skip_to(std::string_view mark) {
-    const std::size_t found = text_.find(mark, at_);
-    at_ = found == std::string_view::npos ? text_.size() : found + mark.size();
-    return true;
+  // Stays where it is if the mark is not there. A mark that the whole rest lacks is not looked for
+  // again, so that many open elements take linear time.
+  bool skip_to(const std::string& mark, std::size_t reach) {
+    if (missing_.contains(mark)) return false;
+    const std::size_t found = text_.substr(at_, reach).find(mark);
+    if (found != std::string_view::npos) {
+      at_ += found;
+    } else if (reach >= text_.size() - at_) {
+      missing_.insert(mark);
+    }
+    return found != std::string_view::npos;
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
   std::string out_{};
   bool line_begun_ = false;  // More than indentation was written.
+  std::set<std::string> missing_{};
 };
 
 // "nginx/1.22.1", "Apache/2.4.57 (Debian) Server at …"

@@ -147,6 +147,11 @@ bool is_bracket(std::string_view line) {
          (line.front() == '"' && line.find("\":") != std::string_view::npos);
 }
 
+// "openai.RateLimitError" -> "RateLimitError"
+std::string_view last_part(std::string_view name) {
+  return name.substr(name.find_last_of(".:$\\/") + 1);  // All of it if there is none.
+}
+
 }  // namespace
 
 bool says_little(std::string_view line) {
@@ -168,8 +173,7 @@ bool says_little(std::string_view line) {
 }
 
 bool is_common_exception(std::string_view name) {
-  const std::size_t dot = name.find_last_of(".:$\\/");
-  if (dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  name = last_part(name);
   std::size_t parts = 0;
   for (std::size_t begin = 0; begin < name.size(); ++parts) {
     std::size_t end = begin + 1;
@@ -179,6 +183,17 @@ bool is_common_exception(std::string_view name) {
     while (begin < name.size() && name[begin] == '_') ++begin;
   }
   return parts > 0;
+}
+
+bool is_exception_name(std::string_view name) {
+  const std::string_view last = last_part(name);
+  if (last.size() < 5 || !is_letter(last.front())) return false;
+  for (const std::string_view ending :
+       {"Error", "Exception", "Failure", "Fault", "Warning", "Exit", "Interrupt", "Timeout",
+        "ExceptionGroup", "Failed", "Err", "Throwable", "NotFound", "Invalid", "Exceeded"}) {
+    if (last.ends_with(ending)) return true;
+  }
+  return false;
 }
 
 std::size_t exception_name_at_start(std::string_view line) {
@@ -192,15 +207,10 @@ std::size_t exception_name_at_start(std::string_view line) {
   }
   if (end < line.size() && line[end] != ':') return 0;
   const std::string_view name = line.substr(0, end);
-  const std::size_t dot = name.find_last_of(".:$\\");
-  const std::string_view last = dot == std::string_view::npos ? name : name.substr(dot + 1);
-  if (last.size() < 5 || !is_letter(last.front())) return 0;
-  for (const std::string_view ending :
-       {"Error", "Exception", "Failure", "Fault", "Warning", "Exit", "Interrupt", "Timeout",
-        "ExceptionGroup", "Failed", "Err", "Throwable", "NotFound", "Invalid", "Exceeded"}) {
-    if (last.ends_with(ending)) return end;
-  }
-  return dot != std::string_view::npos && is_upper(last.front()) ? end : 0;
+  if (is_exception_name(name)) return end;
+  const std::string_view last = last_part(name);
+  const bool named = last.size() >= 5 && last.size() < name.size() && is_upper(last.front());
+  return named ? end : 0;
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {

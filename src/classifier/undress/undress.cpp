@@ -16,13 +16,13 @@ constexpr int most_rounds = 8;                   // Nested wrappings.
 
 struct Layer {
   Garment garment;
-  bool (*take_off)(std::string&);
+  bool (*take_off)(std::string&);  // Null: cut_log_heads, which asks for codes.
   std::string_view name;
 };
 // From outer to inner layers.
 constexpr Layer layers[] = {
     {Garment::escapes, remove_escapes, "terminal escapes"},
-    {Garment::log_head, cut_log_heads, "the head of a log line"},
+    {Garment::log_head, nullptr, "the head of a log line"},
     {Garment::envelope, unwrap_envelope, "an envelope"},
     {Garment::markup, unwrap_markup, "markup"},
     {Garment::escapes, unfold_written_lines, "terminal escapes"},
@@ -33,14 +33,16 @@ constexpr Layer layers[] = {
 };
 
 // Repeats until no layer finds anything more to remove.
-bool take_off_all(std::string& text, std::bitset<garment_count>& garments) {
+bool take_off_all(std::string& text, IsCode is_code, std::bitset<garment_count>& garments) {
   bool any = false;
   std::size_t unchanged = 0;  // Layers in a row that found nothing.
   for (int round = 0; round < most_rounds; ++round) {
     for (const Layer& layer : layers) {
       if (unchanged == std::size(layers)) return any;
       ++unchanged;
-      if (!layer.take_off(text)) continue;
+      const bool found =
+          layer.take_off != nullptr ? layer.take_off(text) : cut_log_heads(text, is_code);
+      if (!found) continue;
       garments.set(static_cast<std::size_t>(layer.garment));
       any = true;
       unchanged = 0;
@@ -62,14 +64,14 @@ std::string Undressed::told() const {
   return names;
 }
 
-std::optional<Undressed> undress(std::string_view text) {
+std::optional<Undressed> undress(std::string_view text, IsCode is_code) {
   if (text.empty()) return std::nullopt;
   const bool is_long = text.size() > 2 * window_bytes;
   Undressed result{.text = std::string(is_long ? text.substr(0, window_bytes) : text)};
-  bool changed = take_off_all(result.text, result.garments);
+  bool changed = take_off_all(result.text, is_code, result.garments);
   if (is_long) {
     std::string tail(text.substr(text.size() - window_bytes));
-    changed = take_off_all(tail, result.garments) || changed;
+    changed = take_off_all(tail, is_code, result.garments) || changed;
     result.text += '\n';
     result.text += tail;
   }

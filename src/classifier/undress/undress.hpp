@@ -32,9 +32,12 @@ struct Undressed {
   [[nodiscard]] std::string told() const;
 };
 
+// Whether a name is a code that says what went wrong: "invalid_api_key".
+using IsCode = bool (*)(std::string_view name);
+
 // The unwrapped text and what was removed; empty if it has no wrapping. Of texts above two windows
 // of 32 KB only the first and last window are read. Any bytes; linear whatever the nesting.
-[[nodiscard]] std::optional<Undressed> undress(std::string_view text);
+[[nodiscard]] std::optional<Undressed> undress(std::string_view text, IsCode is_code);
 
 // "RuntimeError", "std::runtime_error", "app.errors.AgentException": a name that fits any failure.
 [[nodiscard]] bool is_common_exception(std::string_view name);
