@@ -333,12 +333,11 @@ TEST_CASE("a fork whose answer got lost is made once", "[fork]") {
     made = flaky->operations() < at;
     flaky->repair();
     INFO("operation " << n);
-    if (!branch) {
-      if (kit.store->runs({.label = label}).value().empty()) {
-        CHECK(agent.fork(parent, {.label = label}));  // The label is free.
-      }
-      continue;
+    if (branch) {
+      CHECK(kit.store->runs({}).value().size() == before + 1);
+    } else {  // It does not exist, and its label is free.
+      CHECK(kit.store->runs({}).value().size() == before);
+      CHECK(agent.fork(parent, {.label = label}));
     }
-    CHECK(kit.store->runs({}).value().size() == before + 1);
   }
 }
