@@ -7,6 +7,7 @@
 #include "triage/detail/compact_now.hpp"
 #include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/store_now.hpp"
+#include "triage/detail/try.hpp"
 
 #include <utility>
 

@@ -29,6 +29,16 @@ struct Outage final : ForwardingStore {
   std::function<void()> inside{};
 };
 
+// Until something has happened, on another thread. Fails after half a minute.
+template <class Happened>
+void await(const Happened& happened) {
+  const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!happened()) {
+    REQUIRE(std::chrono::steady_clock::now() < latest);
+    std::this_thread::yield();
+  }
+}
+
 // Says which thread was the last to ask for the time of a record.
 struct TellingClock final : Clock {
   TimePoint now() override { return TimePoint(std::chrono::hours(1)); }
@@ -108,19 +118,23 @@ TEST_CASE("a store that failed once has the later steps of the same attempt", "[
   options.write_mode = background ? WriteMode::background : WriteMode::deferred;
   options.queue_capacity = 1'000;
   const auto stored = [&] { return stored_journal(*kit.store, "r").trajectory().size(); };
-  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
-                            store->fail_between(store->operations() + 1, store->operations() + 1);
-                            attempt.record_step({.action = "first"});
-                            while (background && store->faults() == 0) std::this_thread::yield();
-                            for (int i = 0; i < 5'000; ++i) attempt.record_step({.action = "s"});
-                            if (background) {
-                              while (stored() < 2'000) std::this_thread::yield();
-                            }
-                            CHECK(stored() >= 2'000);
-                            CHECK(store->faults() == 1);
-                            if (!background) CHECK(kit.log->count(EventKind::store_detached) == 1);
-                            return 1;
-                          },
+  const auto record = [&](Attempt& attempt) {
+    store->fail_between(store->operations() + 1, store->operations() + 1);
+    attempt.record_step({.action = "first"});
+    int made = 0;
+    if (background) {
+      await([&] { return store->faults() == 1; });
+      for (; made < 100; ++made) attempt.record_step({.action = "s"});
+      await([&] { return stored() >= 100; });  // By the store's thread: the queue is not full.
+    }
+    for (; made < 5'000; ++made) attempt.record_step({.action = "s"});
+    if (background) await([&] { return stored() >= 2'000; });
+    CHECK(stored() >= 2'000);
+    CHECK(store->faults() == 1);
+    if (!background) CHECK(kit.log->count(EventKind::store_detached) == 1);
+    return 1;
+  };
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) { return record(attempt); },
                           answers({RecoveryAction::escalate()}), options};
   CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
   CHECK(stored() == 5'001);

@@ -71,9 +71,9 @@ inline void lose_every_one(FaultProxy& proxy, CheckpointStore& store) {
   }
 }
 
-// Cuts the 1st, 2nd, 3rd … answer and all that follow, until a call needs fewer: once the server is
-// back, whatever a call that failed has done, the run is free for others, and then for its store.
-// open: a store behind the proxy.
+// Cuts the 1st, 2nd, 3rd … question or answer and all that follow, until a call needs fewer: once
+// the server is back, whatever a call that failed has done, the run is free for others, and then
+// for its store. open: a store behind the proxy.
 inline void strand_nothing(FaultProxy& proxy,
                            const std::function<std::shared_ptr<CheckpointStore>()>& open,
                            CheckpointStore& other) {
@@ -92,34 +92,37 @@ inline void strand_nothing(FaultProxy& proxy,
        }},
       {"erase", [](auto& store, const auto& run) { return store.erase(run).has_value(); }}};
   for (const auto& [name, call] : calls) {
-    bool done = false;
-    for (int n = 1; !done; ++n) {
-      REQUIRE(n < 20);
-      const RunId run = name + "-" + std::to_string(n);
-      INFO(run);
-      if (name != "start") {
-        const auto lease = other.start({.id = run, .agent = name}, first);
-        REQUIRE_OK(lease);
-        REQUIRE_OK(other.release(lease.value()));
+    for (const auto which : {FaultProxy::Cut::question, FaultProxy::Cut::answer}) {
+      bool done = false;
+      for (int n = 1; !done; ++n) {
+        REQUIRE(n < 20);
+        const RunId run =
+            name + (which == FaultProxy::Cut::answer ? "-a" : "-q") + std::to_string(n);
+        INFO(run);
+        if (name != "start") {
+          const auto lease = other.start({.id = run, .agent = name}, first);
+          REQUIRE_OK(lease);
+          REQUIRE_OK(other.release(lease.value()));
+        }
+        const auto store = open();
+        proxy.cut_nth(n, which, false);
+        done = call(*store, run);
+        proxy.heal();
+        if (done) break;
+        const auto taken = other.acquire(run);
+        if (!taken) {  // It was not started, or is erased.
+          CHECK_ERRC(Errc::not_found, taken);
+          continue;
+        }
+        CHECK_ERRC(Errc::busy, store->acquire(run));
+        REQUIRE_OK(other.append(taken.value(), std::vector<Record>{lost_answer_record(2)},
+                                RunStatus::running));
+        REQUIRE_OK(other.release(taken.value()));
+        const auto back = store->acquire(run);
+        REQUIRE_OK(back);
+        CHECK_ERRC(Errc::busy, other.acquire(run));
+        REQUIRE_OK(store->release(back.value()));
       }
-      const auto store = open();
-      proxy.cut_nth(n, FaultProxy::Cut::answer, false);
-      done = call(*store, run);
-      proxy.heal();
-      if (done) break;
-      const auto taken = other.acquire(run);
-      if (!taken) {  // It was not started, or is erased.
-        CHECK_ERRC(Errc::not_found, taken);
-        continue;
-      }
-      CHECK_ERRC(Errc::busy, store->acquire(run));
-      REQUIRE_OK(other.append(taken.value(), std::vector<Record>{lost_answer_record(2)},
-                              RunStatus::running));
-      REQUIRE_OK(other.release(taken.value()));
-      const auto back = store->acquire(run);
-      REQUIRE_OK(back);
-      CHECK_ERRC(Errc::busy, other.acquire(run));
-      REQUIRE_OK(store->release(back.value()));
     }
   }
 }
