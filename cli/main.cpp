@@ -3,6 +3,7 @@
 
 #include "arguments/open_store.hpp"
 #include "command.hpp"
+#include "render/output.hpp"
 #include "triage/json.hpp"
 #include "triage/version.hpp"
 
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <string>
@@ -138,16 +140,18 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+constexpr std::size_t longest_typo = 64;
+constexpr std::size_t least_unlike = 3;  // More than two wrong letters are not a typo.
+
 // "; did you mean "checkpoint list"?", or nothing. `given` may include an argument.
 std::string meant_command(std::string_view given) {
-  constexpr std::size_t longest = 64;
   const std::string_view first_word = given.substr(0, given.find(' '));
   std::string best;
-  std::size_t nearest = 3;  // More than two wrong letters are not a typo.
+  std::size_t nearest = least_unlike;
   for (const Command& command : commands) {
     const std::string name = full_name(command);
     const std::string_view compared = *command.group == '\0' ? first_word : given;
-    if (compared.size() > longest) continue;
+    if (compared.size() > longest_typo) continue;
     if (const std::size_t letters = distance(compared, name); letters < nearest) {
       nearest = letters;
       best = name;
@@ -189,12 +193,30 @@ Result<void> check_names(int argc, char** argv) {
                    (meant.empty() ? "; there are" + known_commands() : meant)};
 }
 
+// "; did you mean --timeout?", or nothing. given: a word that begins with a dash.
+std::string meant_option(const CLI::App& command, std::string_view given) {
+  const std::string_view name = given.substr(0, std::min(given.find('='), longest_typo));
+  std::string best;
+  std::size_t nearest = least_unlike;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& known : option->get_lnames()) {
+      if (const std::size_t letters = distance(name, "--" + known); letters < nearest) {
+        nearest = letters;
+        best = "--" + known;
+      }
+    }
+  }
+  return best.empty() ? "" : "; did you mean " + best + "?";
+}
+
 // All commands that open a store take its key in the same way, by environment variable.
 void declare_keys(CLI::App& leaf) {
   leaf.add_option_function<std::string>(
-      "--key-file", [](const std::string& file) { ::setenv(key_file_variable, file.c_str(), 1); },
-      "The store is encrypted with the key in this file (ID and 64 hexadecimal digits, mode 0600). "
-      "Default: $TRIAGE_KEY_FILE; older keys: $TRIAGE_OLD_KEY_FILES.");
+          "--key-file",
+          [](const std::string& file) { ::setenv(key_file_variable, file.c_str(), 1); },
+          "The store is encrypted with the key in this file (ID and 64 hexadecimal digits, mode "
+          "0600). Default: $TRIAGE_KEY_FILE; older keys: $TRIAGE_OLD_KEY_FILES.")
+      ->check(not_empty());
 }
 
 // Whether its options are asked for: to declare those of all commands takes longer than most
@@ -247,15 +269,37 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-// CLI11 counts the -- in front of CMD among the words that it did not expect.
-std::string what_was_wrong(const CLI::ParseError& error) {
-  constexpr std::string_view dashes = ": -- ";
-  std::string text = error.what();
-  if (const std::size_t at = text.find(dashes); at != std::string::npos) {
-    text.erase(at + 1, dashes.size() - 2);
+// Which words of the line nothing took. If an option is among them, only the options: the others
+// may be its value and CMD. CLI11 itself tells only of those that it kept outermost.
+std::string unexpected_words(const CLI::App& app, std::span<char* const> line) {
+  const CLI::App* command = &app;
+  std::vector<std::string> words = app.remaining();
+  for (auto within = app.get_subcommands(); !within.empty(); within = command->get_subcommands()) {
+    command = within.front();
+    const std::vector<std::string> inner = command->remaining();
+    words.insert(words.begin(), inner.begin(), inner.end());
   }
-  return text;
+  std::erase(words, "--");
+  const auto dashes = std::find(line.begin(), line.end(), std::string_view("--"));
+  std::vector<std::string> options;
+  std::copy_if(words.begin(), words.end(), std::back_inserter(options), [&](const auto& word) {
+    return word.starts_with('-') && std::find(line.begin(), dashes, word) != dashes;
+  });
+  if (!options.empty()) words = options;
+  std::string text = words.size() == 1 ? "The following argument was not expected:"
+                                       : "The following arguments were not expected:";
+  for (const std::string& word : words) text += " " + word;
+  return options.size() == 1 ? text + meant_option(*command, options.front()) : text;
 }
+
+std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& app,
+                           std::span<char* const> line) {
+  const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  return extras ? unexpected_words(app, line) : error.what();
+}
+
+// To whoever calls hooks, 2 means: block this. A slip of the pen must not.
+bool is_hook(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "hook"; }
 
 int run_command(int argc, char** argv) {
   if (const auto named = check_names(argc, argv); !named) {
@@ -281,14 +325,13 @@ int run_command(int argc, char** argv) {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // Prints the help.
-    // To whoever calls hooks, 2 means: block this. A slip of the pen must not.
-    const bool hooked = argc > 1 && std::string_view(argv[1]) == "hook";
+    const bool hooked = is_hook(argc, argv);
     const ExitStatus status = hooked ? ExitStatus::not_found : ExitStatus::misuse;
+    const std::string wrong = what_was_wrong(error, app, words);
     if (asked_for_json()) {
-      tell_error(to_string(Errc::invalid_argument), what_was_wrong(error), status);
+      tell_error(to_string(Errc::invalid_argument), wrong, status);
     } else {
-      std::fprintf(stderr, "%s\nRun with --help for more information.\n",
-                   printable(what_was_wrong(error)).c_str());
+      std::fprintf(stderr, "%s\nRun with --help for more information.\n", printable(wrong).c_str());
     }
     return static_cast<int>(status);
   }
@@ -303,13 +346,13 @@ int main(int argc, char** argv) {
   asked_for_json({argv, static_cast<std::size_t>(argc)});
   try {
     const int status = run_command(argc, argv);
-    if (std::fflush(stdout) != 0) {
-      std::perror("triage: the output could not be written");
-      return status == 0 ? static_cast<int>(ExitStatus::failed) : status;
-    }
-    return status;
+    if (is_hook(argc, argv)) return status;  // It has seen to its output itself.
+    const auto written = flush_output();
+    if (written) return status;
+    const ExitStatus failed = report(written.error());
+    return status == 0 ? static_cast<int>(failed) : status;
   } catch (const std::exception& error) {  // Out of memory, for example.
     report({Errc::io, error.what()});
-    return static_cast<int>(ExitStatus::failed);
+    return static_cast<int>(is_hook(argc, argv) ? ExitStatus::not_found : ExitStatus::failed);
   }
 }

@@ -6,6 +6,7 @@
 //   await triage.step("fetch", { tool_called: "http_get", tool_input: { page } });
 //   await triage.updateState({ page: page + 1 });
 //   const receipt = await triage.effect("mail:42", (key) => sendMail(42, key));
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 
@@ -25,6 +26,17 @@ export class Refused extends Error {
 export function recovery() {
   const path = process.env.TRIAGE_RECOVERY;
   return path ? JSON.parse(readFileSync(path, "utf8")) : null;
+}
+
+// JSON.stringify writes 1e20 as a whole number, but of more than 64 bits, which the supervisor refuses because it would not come back
+// as it was. As 1e+20 it does.
+function lineOf(message) {
+  const text = JSON.stringify(message);
+  if (!/\d{19}/.test(text)) return text + "\n";
+  const mark = randomUUID();
+  const tooLarge = (value) => Number.isInteger(value) && (value >= 2 ** 64 || value <= -(2 ** 63));
+  const marked = JSON.stringify(message, (_, value) => (tooLarge(value) ? mark + value.toExponential() : value));
+  return marked.replaceAll(new RegExp(`"${mark}([^"]*)"`, "g"), "$1") + "\n";
 }
 
 // A connection. It keeps the program running only while an answer is due.
@@ -153,7 +165,7 @@ export class Supervisor {
 
   async #ask(message) {
     const id = ++this.#last;
-    const line = JSON.stringify({ id, ...message }) + "\n";
+    const line = lineOf({ id, ...message });
     const answer = this.#answer(id);
     this.#socket.write(line);
     return answer;
@@ -164,7 +176,7 @@ export class Supervisor {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
   #send(message) {
-    this.#socket.write(JSON.stringify(message) + "\n");
+    this.#socket.write(lineOf(message));
   }
   #read(text) {
     const lines = (this.#rest + text).split("\n");

@@ -40,19 +40,93 @@ def recovery() -> Optional[Dict[str, Any]]:
         return dict(json.load(file))
 
 
+class _Connection:
+    """The connection of one process, which its threads use in turn. It connects again after whatever cut a request off."""
+
+    def __init__(self, path: str) -> None:
+        self.process = os.getpid()
+        self.lock = threading.Lock()
+        self._path = path
+        self._socket: Optional[socket.socket] = None
+        self._rest = bytearray()
+        self._last = 0
+
+    def open(self) -> socket.socket:
+        if self._socket is None:
+            made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            made.connect(self._path)
+            self._socket, self._rest = made, bytearray()
+        return self._socket
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+        self._socket = None
+
+    def send(self, message: Dict[str, Any]) -> None:
+        line = json.dumps(message, allow_nan=False).encode() + b"\n"
+        try:
+            self.open().sendall(line)
+        except BaseException:
+            self.close()  # A part of the line may have been sent.
+            raise
+
+    def ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        self._last += 1
+        self.send({"id": self._last, **message})
+        return self.hear()
+
+    def hear(self) -> Dict[str, Any]:
+        """The answer to the newest request; one without an id is to a line that could not be read."""
+        try:
+            while True:
+                answer: Dict[str, Any] = json.loads(self._read_line())
+                if answer.get("id") in (None, self._last):
+                    break
+        except BaseException:
+            self.close()  # Whoever asks next must not take this answer for its own.
+            raise
+        if not answer.get("ok"):
+            raise Refused(str(answer.get("code")), str(answer.get("error")))
+        return answer
+
+    def leave(self) -> None:
+        """Ends the connection, and with it its effect, which is in doubt when the supervisor has ended it, too."""
+        if self._socket is None or self.process != os.getpid():
+            return
+        try:
+            self._socket.settimeout(5)
+            self._socket.shutdown(socket.SHUT_WR)
+            while self._socket.recv(1 << 16):
+                pass
+        except OSError:
+            pass
+
+    def _read_line(self) -> bytes:
+        end = self._rest.find(b"\n")
+        while end < 0:
+            seen = len(self._rest)
+            block = self._socket.recv(1 << 16) if self._socket is not None else b""
+            if not block:
+                raise ConnectionError("the supervisor has ended")
+            self._rest += block
+            end = self._rest.find(b"\n", seen)
+        line = bytes(self._rest[:end])
+        del self._rest[: end + 1]
+        return line
+
+
 class Supervisor:
-    """A connection. Its methods may be called from several threads, also by the functions of effects."""
+    """A connection. Its methods may be called from several threads, also by the functions of effects, and after a fork."""
 
     def __init__(self, path: Optional[str] = None) -> None:
         path = path or os.environ.get("TRIAGE_SOCKET")
         if not path:
             raise RuntimeError("TRIAGE_SOCKET is not set: this works inside `triage run` only")
         self._path = path
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.connect(path)
-        self._lines = self._socket.makefile("rb")
-        self._lock = threading.Lock()
-        self._last = 0
+        self._closed = False
+        self._connection = _Connection(path)
+        self._connection.open()
 
     def __enter__(self) -> "Supervisor":
         return self
@@ -61,8 +135,8 @@ class Supervisor:
         self.close()
 
     def close(self) -> None:
-        self._lines.close()
-        self._socket.close()
+        self._closed = True
+        self._connection.close()
 
     def step(self, action: str, **fields: Any) -> None:
         """Records a step; returns when it is durable. Fields: tool_called, tool_input, tool_output, error, …"""
@@ -82,8 +156,9 @@ class Supervisor:
         self._ask({"checkpoint": label})
 
     def heartbeat(self) -> None:
-        with self._lock:
-            self._send({"heartbeat": True})
+        own = self._own()
+        with own.lock:
+            own.send({"heartbeat": True})
 
     def fail(self, text: str, **fields: Any) -> None:
         """Reports why this program is about to fail. Fields: type (of the failure, or of the exception), reason, http_status."""
@@ -113,22 +188,28 @@ class Supervisor:
         message: Dict[str, Any] = {"key": key}
         if arguments is not None:
             message["arguments"] = arguments
-        with Supervisor(self._path) as own:
-            answer = own._ask({"effect": message})
+        own = _Connection(self._path)
+        try:
+            answer = own.ask({"effect": message})
             if not answer.get("run"):
                 return answer["result"]  # type: ignore[no-any-return]
             try:
                 result: Result = json.loads(json.dumps(function(answer["idempotency_key"]), allow_nan=False))
             except NotDone as error:
-                own._send({"effect_not_done": {"key": key, "cause": str(error)}})
-                own._hear(ignore_refusal=True)
+                own.send({"effect_not_done": {"key": key, "cause": str(error)}})
+                try:
+                    own.hear()
+                except Refused:
+                    pass  # The key is free again.
                 raise
             except BaseException:
-                own._leave()
+                own.leave()
                 raise
-            own._send({"effect_done": {"key": key, "result": result}})
-            own._hear()
+            own.send({"effect_done": {"key": key, "result": result}})
+            own.hear()
             return result
+        finally:
+            own.close()
 
     def once(self, key: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
         """Decorator: makes the function an effect with this key; it receives only its own arguments."""
@@ -143,31 +224,16 @@ class Supervisor:
         return decorate
 
     def _ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
-        with self._lock:
-            return self._exchange(message)
+        own = self._own()
+        with own.lock:
+            return own.ask(message)
 
-    def _exchange(self, message: Dict[str, Any]) -> Dict[str, Any]:
-        self._last += 1
-        self._send({"id": self._last, **message})
-        return self._hear()
-
-    def _send(self, message: Dict[str, Any]) -> None:
-        self._socket.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
-
-    def _leave(self) -> None:
-        """Ends the connection, and with it its effect, which is in doubt when the supervisor has ended it, too."""
-        try:
-            self._socket.settimeout(5)
-            self._socket.shutdown(socket.SHUT_WR)
-            self._lines.read()
-        except OSError:
-            pass
-
-    def _hear(self, ignore_refusal: bool = False) -> Dict[str, Any]:
-        line = self._lines.readline()
-        if not line:
-            raise ConnectionError("the supervisor has ended")
-        answer: Dict[str, Any] = json.loads(line)
-        if not answer.get("ok") and not ignore_refusal:
-            raise Refused(str(answer.get("code")), str(answer.get("error")))
-        return answer
+    def _own(self) -> _Connection:
+        """After a fork the connection belongs to the parent, and somebody may hold its lock for ever."""
+        if self._closed:
+            raise ConnectionError("the connection is closed")
+        own = self._connection
+        if own.process != os.getpid():
+            own.close()
+            own = self._connection = _Connection(self._path)
+        return own

@@ -32,12 +32,36 @@ std::vector<std::string> files_in(const char* variable) {
 }
 #endif
 
+// What EncryptedStore stores in place of a body: docs/checkpoint_format.md.
+bool is_encrypted(const Record& record) {
+  const auto body = record.body();
+  return body && body.value().is_object() && body.value().size() == 2 &&
+         body.value().contains("key") && body.value().contains("sealed");
+}
+
+// Without its key an encrypted store looks like one of empty runs, and what is added to it would
+// not be encrypted. One record tells. If it cannot be read, the command itself will say so.
+Result<void> check_needs_no_key(CheckpointStore& store) {
+  const auto runs = store.runs({.limit = 1});
+  if (!runs || runs.value().empty()) return outcome::success();
+  const auto first = store.read(runs.value().front().id, {1, 1});
+  if (!first || first.value().records.empty() || !is_encrypted(first.value().records.front())) {
+    return outcome::success();
+  }
+  return Error{Errc::invalid_argument,
+               "the store is encrypted; give its key with --key-file or TRIAGE_KEY_FILE"};
+}
+
 // Behind the key that --key-file or the environment names; as it is without one. The key is looked
 // at first: with a wrong one nothing is made.
 template <class Open>
 Result<std::shared_ptr<CheckpointStore>> with_key(Open open) {
   const char* const file = std::getenv(key_file_variable);
-  if (file == nullptr || *file == '\0') return open();
+  if (file == nullptr || *file == '\0') {
+    TRIAGE_TRY(plain, open());
+    TRIAGE_TRYV(check_needs_no_key(*plain));
+    return outcome::success(std::move(plain));
+  }
 #ifdef TRIAGE_HAS_ENCRYPTED
   EncryptionOptions options;
   TRIAGE_TRY(key, store_key_in_file(file));

@@ -20,7 +20,8 @@ inline constexpr const char* store_help =
 inline constexpr const char* key_file_variable = "TRIAGE_KEY_FILE";
 inline constexpr const char* old_key_files_variable = "TRIAGE_OLD_KEY_FILES";
 
-// Errors: those of triage::open_store().
+// Errors: those of triage::open_store(); Errc::invalid_argument for an encrypted store without its
+// key.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
 
 // Opens a store for runs; creates it if missing. Errors: as open_store.

@@ -51,6 +51,11 @@ Result<std::string> default_store() {
   return (state / "triage" / "runs.db").string();
 }
 
+bool is_missing(const std::string& default_store) {
+  std::error_code hidden;
+  return !std::filesystem::exists(default_store, hidden) && !hidden;
+}
+
 Result<std::string> make_default_store() {
   TRIAGE_TRY(store, default_store());
   const std::filesystem::path folder = std::filesystem::path(store).parent_path();
@@ -101,8 +106,7 @@ Result<StoreAndRun> meant_run(const StoreArgument& given) {
 Result<std::shared_ptr<CheckpointStore>> open_meant(const StoreArgument& given,
                                                     const StoreAndRun& meant) {
   const bool is_named = given.first->count() > 0 || given.option->count() > 0;
-  std::error_code hidden;  // By a folder that may not be entered.
-  if (!is_named && !std::filesystem::exists(meant.store, hidden) && !hidden) {
+  if (!is_named && is_missing(meant.store)) {
     return outcome::success(std::shared_ptr<CheckpointStore>(MemoryStore::create()));
   }
   return open_store(meant.store);

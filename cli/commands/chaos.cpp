@@ -160,7 +160,7 @@ Result<void> write_schedule(const std::string& path, const lab::Schedule& schedu
   return outcome::success();
 }
 
-Result<int> carry_out(const ChaosArguments& given) {
+Result<ExitStatus> carry_out(const ChaosArguments& given) {
   // Checked before anything runs, because a run cannot be repeated exactly.
   if (!given.record.empty()) {
     TRIAGE_TRYV(write_schedule(given.record, {}));
@@ -168,7 +168,8 @@ Result<int> carry_out(const ChaosArguments& given) {
   Program program;
   TRIAGE_TRY(chaos, chaos_of(given, {.kill = [&program] { program.kill(); }}));
   TRIAGE_TRY(proxy, lab::HttpProxy::start(chaos, {.upstream = given.upstream}));
-  TRIAGE_TRY(status, program.run(given, proxy->url()));
+  const auto status = program.run(given, proxy->url());
+  if (!status) return report_no_program(status.error());
   const std::uint64_t requests = proxy->requests();
   proxy.reset();
   const std::size_t faults = chaos.injected_count();
@@ -179,7 +180,7 @@ Result<int> carry_out(const ChaosArguments& given) {
   if (!given.record.empty()) {
     TRIAGE_TRYV(write_schedule(given.record, chaos.injected()));
   }
-  return outcome::success(status);
+  return static_cast<ExitStatus>(status.value());
 }
 
 }  // namespace
@@ -190,28 +191,35 @@ std::function<ExitStatus()> chaos(CLI::App& arguments) {
       ->required();
   arguments.add_option("--seed", given->seed, "Which faults, of all that may be. Default: 1.")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
-  auto* mix = arguments.add_option("--mix", given->mix, "A fault mix in JSON: see docs/lab.md.");
+  auto* mix = arguments.add_option("--mix", given->mix, "A fault mix in JSON: see docs/lab.md.")
+                  ->check(not_empty());
   auto* rate = arguments.add_option("--rate", given->rate,
                                     "Share of requests that meet a fault, without a mix. 0 to 1; "
                                     "default: 0.1.");
   rate->check(CLI::Range(0.0, 1.0))->excludes(mix);
-  arguments.add_option("--record", given->record, "Writes the faults that happened to this file.");
+  arguments.add_option("--record", given->record, "Writes the faults that happened to this file.")
+      ->check(not_empty());
   arguments.add_option("--replay", given->replay, "Injects the faults of such a file, no others.")
       ->excludes(mix)
-      ->excludes(rate);
-  auto* upstream = arguments.add_option("--upstream", given->upstream,
-                                        "http://HOST:PORT that all requests go to. Then CMD finds "
-                                        "the proxy's URL in a variable, not in HTTP_PROXY.");
+      ->excludes(rate)
+      ->check(not_empty());
+  auto* upstream = arguments
+                       .add_option("--upstream", given->upstream,
+                                   "http://HOST:PORT that all requests go to. Then CMD finds "
+                                   "the proxy's URL in a variable, not in HTTP_PROXY.")
+                       ->check(not_empty());
   arguments.add_option("--variable", given->variable, "Name of that variable. Default: BASE_URL.")
-      ->needs(upstream);
+      ->needs(upstream)
+      ->check(not_empty());
   arguments.footer(
       "Example: triage chaos --seed 7 --upstream http://127.0.0.1:8080 --variable OPENAI_BASE_URL\n"
       "         -- ./agent.py\n\n"
       "Requests meet 429s and 503s, resets, answers that break off, calls of a tool with another\n"
-      "name, and delays. Ends with the status of CMD, and prints what happened to stderr.");
+      "name, and delays. Ends with the status of CMD (126 and 127 if it cannot be executed or\n"
+      "found), and prints what happened to stderr.");
   return [given] {
     const auto status = carry_out(*given);
-    return status ? static_cast<ExitStatus>(status.value()) : report(status.error());
+    return status ? status.value() : report(status.error());
   };
 }
 

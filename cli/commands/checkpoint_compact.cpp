@@ -74,8 +74,10 @@ std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments) {
                   "Fewer stay where the run would take more bytes than this; one of each "
                   "branch always does.")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
-  arguments.add_option("--younger-than", given->younger_than,
-                       "Those that were made within this time stay besides, such as 7d.");
+  arguments
+      .add_option("--younger-than", given->younger_than,
+                  "Those that were made within this time stay besides, such as 7d.")
+      ->check(not_empty());
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(std::string("Example: triage checkpoint compact 01JDZ3…8XQ --keep 10\n\n"
                                "Checkpoints with a label stay, and those that the run went back "

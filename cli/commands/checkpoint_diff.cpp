@@ -128,8 +128,10 @@ std::function<ExitStatus()> checkpoint_diff(CLI::App& arguments) {
   auto given = std::make_shared<CheckpointDiffArguments>();
   arguments.add_option("A", given->one, "A run, or a checkpoint as RUN@SEQUENCE.")->required();
   arguments.add_option("B", given->other, "The one that it is compared with.")->required();
-  arguments.add_option("--store", given->store,
-                       store_help + std::string(" Default: triage/runs.db in the state folder."));
+  arguments
+      .add_option("--store", given->store,
+                  store_help + std::string(" Default: triage/runs.db in the state folder."))
+      ->check(not_empty());
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(std::string("Example: triage checkpoint diff nightly@12 nightly\n\n") +
                    exit_status_help());

@@ -165,12 +165,17 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
 std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
   auto given = std::make_shared<ListArguments>();
   declare_store(arguments, given->where);
-  arguments.add_option("--run", given->run, "List the checkpoints of this run, oldest first.");
-  arguments.add_option("--status", given->status,
-                       "Only runs with this status: running, died, finished, escalated, aborted, "
-                       "cancelled, suspended, failed or poisoned.");
-  arguments.add_option("--agent", given->agent, "Only runs of the agent with this name.");
-  arguments.add_option("--label", given->label, "Only runs, or checkpoints, with this label.");
+  arguments.add_option("--run", given->run, "List the checkpoints of this run, oldest first.")
+      ->check(not_empty());
+  arguments
+      .add_option("--status", given->status,
+                  "Only runs with this status: running, died, finished, escalated, aborted, "
+                  "cancelled, suspended, failed or poisoned.")
+      ->check(not_empty());
+  arguments.add_option("--agent", given->agent, "Only runs of the agent with this name.")
+      ->check(not_empty());
+  arguments.add_option("--label", given->label, "Only runs, or checkpoints, with this label.")
+      ->check(not_empty());
   arguments.add_option("--limit", given->limit, "At most so many, the newest; 0: all.")
       ->check(whole_number(0, 1'000'000'000))
       ->capture_default_str();

@@ -100,11 +100,16 @@ ExitStatus prune_store(const CheckpointPruneArguments& given) {
 std::function<ExitStatus()> checkpoint_prune(CLI::App& arguments) {
   auto given = std::make_shared<CheckpointPruneArguments>();
   declare_store(arguments, given->where);
-  arguments.add_option("--older-than", given->older_than,
-                       "Runs that nothing was recorded of for so long, such as 30d.");
-  arguments.add_option("--keep", given->keep, "All but the newest N runs of each agent.");
-  arguments.add_option("--keep-bytes", given->keep_bytes,
-                       "All but the newest runs whose records take no more than N bytes together.");
+  arguments
+      .add_option("--older-than", given->older_than,
+                  "Runs that nothing was recorded of for so long, such as 30d.")
+      ->check(not_empty());
+  arguments.add_option("--keep", given->keep, "All but the newest N runs of each agent.")
+      ->check(not_empty());
+  arguments
+      .add_option("--keep-bytes", given->keep_bytes,
+                  "All but the newest runs whose records take no more than N bytes together.")
+      ->check(not_empty());
   arguments.add_flag("--labelled", given->labelled, "Runs with a label may go as well.");
   arguments.add_flag("--unended", given->unended,
                      "Runs that wait, or whose process died, may go as well.");

@@ -6,6 +6,7 @@
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
+#include "supervise/process/file_descriptor.hpp"
 #include "triage/stores/interchange_reference.hpp"
 
 #include <fcntl.h>
@@ -13,8 +14,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -71,19 +75,68 @@ std::string said(const Interchanged& done, const char* what, const char* left_ou
   return text + ".";
 }
 
-// Writes the file atomically and accessible only to its owner.
-Result<Interchanged> export_to_file(CheckpointStore& store,
-                                    const CheckpointTransferArguments& given) {
-  const std::string part = given.file + ".part";
-  const int made = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (made < 0) return no_file(part);
-  ::close(made);
-  std::ofstream out(part, std::ios::binary | std::ios::trunc);
-  auto done = export_runs(store, given.runs, out, {.leave_out_damaged = given.leave_out});
+// Where a symbolic link leads in the end, whether or not something is there.
+std::string without_links(std::filesystem::path file) {
+  constexpr int most_links = 40;  // As for the kernel.
+  std::error_code failed;
+  for (int i = 0; i < most_links && std::filesystem::is_symlink(file, failed); ++i) {
+    file = file.parent_path() / std::filesystem::read_symlink(file, failed);
+  }
+  return file.string();
+}
+
+bool is_standard_output(const struct stat& file) {
+  struct stat out {};
+  return ::fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == file.st_dev &&
+         out.st_ino == file.st_ino;
+}
+
+using Write = std::function<Result<Interchanged>(std::ostream&)>;
+
+// A pipe or a device stays what it is.
+Result<Interchanged> write_straight(const std::string& file, const Write& write) {
+  std::ofstream out(file, std::ios::binary);
+  if (!out) return no_file(file);
+  return write(out);
+}
+
+// The file is there with all its content or not at all, and accessible only to its owner.
+Result<Interchanged> write_anew(const std::string& file, const Write& write) {
+  std::string part = file + ".XXXXXX";  // Another export to this file may be under way.
+  const supervise::FileDescriptor made(::mkostemp(part.data(), O_CLOEXEC));
+  if (!made) return no_file(file);
+  std::ofstream out(part, std::ios::binary);
+  auto done = write(out);
   out.close();
-  if (done && ::rename(part.c_str(), given.file.c_str()) != 0) done = no_file(given.file);
+  const auto kept = [&] {
+    return out && ::fsync(made.get()) == 0 && ::rename(part.c_str(), file.c_str()) == 0;
+  };
+  if (done && !kept()) done = no_file(file);
   if (!done) ::unlink(part.c_str());
   return done;
+}
+
+Result<Interchanged> export_lines(CheckpointStore& store,
+                                  const CheckpointTransferArguments& given) {
+  const Write write = [&](std::ostream& out) {
+    return export_runs(store, given.runs, out, {.leave_out_damaged = given.leave_out});
+  };
+  if (given.file.empty()) return write(std::cout);
+  struct stat there {};
+  if (::stat(given.file.c_str(), &there) != 0) {
+    if (errno != ENOENT) return no_file(given.file);
+    return write_anew(without_links(given.file), write);
+  }
+  if (!S_ISREG(there.st_mode)) return write_straight(given.file, write);
+  if (is_standard_output(there)) return write(std::cout);  // As /dev/stdout.
+  std::ifstream before(given.file, std::ios::binary);
+  if (!before) return no_file(given.file);
+  if (looks_like_database(before)) {
+    return Error{Errc::invalid_argument, "--out is \"" + printable(given.file) +
+                                             "\", which is a SQLite database: perhaps a store; an "
+                                             "export does not replace it"};
+  }
+  return write_anew(without_links(given.file), write);
 }
 
 ExitStatus export_to_reference(CheckpointStore& store, const CheckpointTransferArguments& given) {
@@ -123,9 +176,7 @@ ExitStatus export_from(const CheckpointTransferArguments& given) {
   const auto store = open_store(meant.value().store);
   if (!store) return report(store.error());
   if (given.format == reference_format) return export_to_reference(*store.value(), given);
-  const auto done = given.file.empty() ? export_runs(*store.value(), given.runs, std::cout,
-                                                     {.leave_out_damaged = given.leave_out})
-                                       : export_to_file(*store.value(), given);
+  const auto done = export_lines(*store.value(), given);
   if (!done) return report(done.error());
   warn(said(done.value(), "exported", "damaged records left out"));
   return done.value().left_out == 0 ? ExitStatus::done : ExitStatus::corrupt;
@@ -177,8 +228,10 @@ void declare_format(CLI::App& arguments, CheckpointTransferArguments& given) {
 std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
   auto given = std::make_shared<CheckpointTransferArguments>();
   declare_store(arguments, given->where);
-  arguments.add_option("--run", given->runs, "Only this run; may be given several times.");
-  arguments.add_option("--out", given->file, "The file to write; default: standard output.");
+  arguments.add_option("--run", given->runs, "Only this run; may be given several times.")
+      ->check(not_empty());
+  arguments.add_option("--out", given->file, "The file to write; default: standard output.")
+      ->check(not_empty());
   declare_format(arguments, *given);
   arguments
       .add_option("--newest", given->newest,
@@ -201,17 +254,22 @@ std::function<ExitStatus()> checkpoint_import(CLI::App& arguments) {
       .add_option("--in", given->file,
                   "The file that `checkpoint export` wrote; or triage-agent's SQLite file or "
                   "redis://HOST.")
-      ->required();
+      ->required()
+      ->check(not_empty());
   declare_format(arguments, *given);
   arguments.add_flag("--leave-same", given->leave_same,
                      "Leave runs alone that are there already with the same records.");
   arguments.add_flag("--leave-out-damaged", given->leave_out,
                      "triage-agent: leave out checkpoints that cannot be read.");
-  arguments.add_option("--agent", given->agent,
-                       "triage-agent: the agent's name that the runs get. Default: triage-agent.");
-  arguments.add_option("--task", given->task,
-                       "triage-agent: the task that the runs get, which that library does not "
-                       "keep; without it they can be branched from, not resumed.");
+  arguments
+      .add_option("--agent", given->agent,
+                  "triage-agent: the agent's name that the runs get. Default: triage-agent.")
+      ->check(not_empty());
+  arguments
+      .add_option("--task", given->task,
+                  "triage-agent: the task that the runs get, which that library does not "
+                  "keep; without it they can be branched from, not resumed.")
+      ->check(not_empty());
   arguments.footer(
       "Example: triage checkpoint import --store redis://localhost --in runs.jsonl\n"
       "         triage checkpoint import runs.db --format triage-agent --in checkpoints.db\n\n"

@@ -194,7 +194,7 @@ Result<Verified> verify(const VerifyArguments& arguments) {
 std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
   auto given = std::make_shared<VerifyArguments>();
   declare_store(arguments, given->where);
-  arguments.add_option("--run", given->run, "Only this run.");
+  arguments.add_option("--run", given->run, "Only this run.")->check(not_empty());
   arguments.add_flag("--repair", given->repair,
                      "Set aside what is damaged or missing: it stays where it is, is never used, "
                      "and is not a finding any more.");

@@ -6,7 +6,9 @@
 #include "documents/line_reader.hpp"
 #include "render/output.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -54,10 +56,13 @@ ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
     print(out);
     out.clear();
   }
+  const int why = errno;  // If reading failed, that was the last thing it did.
   print(out);
   if (unreadable > 0)
     warn(count(unreadable, "line") + " of " + std::to_string(number) + " could not be read");
-  if (lines.failed()) return ExitStatus::failed;
+  if (lines.failed()) {
+    return report({Errc::io, std::string("standard input cannot be read: ") + std::strerror(why)});
+  }
   return unreadable > 0 ? ExitStatus::unreadable : ExitStatus::done;
 }
 
@@ -79,8 +84,10 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
           "skipped.\n\n") +
       exit_status_help());
   auto model_file = std::make_shared<std::string>();
-  arguments.add_option("--model", *model_file,
-                       "A model that `triage train` made, in place of the built-in one.");
+  arguments
+      .add_option("--model", *model_file,
+                  "A model that `triage train` made, in place of the built-in one.")
+      ->check(not_empty());
   return [model_file] {
     if (model_file->empty()) return classify_lines(stdin, *default_classifier());
     const auto classifier = EvidenceClassifier::load(*model_file);

@@ -259,8 +259,10 @@ std::function<ExitStatus()> man(CLI::App& arguments) {
   };
   auto given = std::make_shared<Given>();
   arguments.add_option("COMMAND", given->words, "The command, as in `triage man checkpoint list`.");
-  arguments.add_option("--into", given->folder,
-                       "Writes the pages of all commands into this folder instead.");
+  arguments
+      .add_option("--into", given->folder,
+                  "Writes the pages of all commands into this folder instead.")
+      ->check(not_empty());
   arguments.footer(std::string("Example: triage man run | man -l -\n\n") + exit_status_help());
   return [given, &arguments] {
     const CLI::App& root = root_of(arguments);

@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
@@ -34,11 +35,19 @@ std::string known_types() {
   return all;
 }
 
+bool is_snake_case(std::string_view text) {
+  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
 Result<Correction> labelled(const CorrectArguments& given) {
   const auto type = parse_failure_type(given.type);
   if (!type) {
     return Error{Errc::invalid_argument,
                  "--type is \"" + printable(given.type) + "\"; allowed are " + known_types()};
+  }
+  if (!is_snake_case(given.reason)) {
+    return Error{Errc::invalid_argument, "--reason is \"" + printable(given.reason) +
+                                             "\"; allowed are a-z, 0-9 and _: tool_not_found"};
   }
   TRIAGE_TRY(where, store_or_default(given.store));
   TRIAGE_TRY(store, open_store(where));
@@ -81,18 +90,24 @@ std::function<ExitStatus()> correct(CLI::App& arguments) {
   arguments
       .add_option("--type", given->type, "What its failure really was: " + known_types() + ".")
       ->required();
-  arguments.add_option("--reason", given->reason, "Why, in snake_case: tool_not_found, …");
-  arguments.add_option("--store", given->store,
-                       store_help + std::string(" Default: the default store."));
-  arguments.add_option("--corrections", given->file,
-                       "The file that the labelled failure is appended to. Default: "
-                       "corrections.jsonl.");
+  arguments.add_option("--reason", given->reason, "Why, in snake_case: tool_not_found, …")
+      ->check(not_empty());
+  arguments
+      .add_option("--store", given->store, store_help + std::string(" Default: the default store."))
+      ->check(not_empty());
+  arguments
+      .add_option("--corrections", given->file,
+                  "The file that the labelled failure is appended to. Default: "
+                  "corrections.jsonl.")
+      ->check(not_empty());
   arguments
       .add_option("--failure", given->failure,
                   "Which failure of the run: 1 for the first. Default: the newest.")
       ->check(whole_number(1, 1'000'000'000));
-  arguments.add_option("--origin", given->origin,
-                       "Whose wording it is, for the evaluation. Default: the agent's name.");
+  arguments
+      .add_option("--origin", given->origin,
+                  "Whose wording it is, for the evaluation. Default: the agent's name.")
+      ->check(not_empty());
   arguments.add_option("--who", given->who, "Who says so. Default: $USER.");
   arguments.footer(
       std::string("Example: triage correct nightly --type timeout\n\n"

@@ -36,7 +36,7 @@ Result<RecoveryAction> action_of(const DecideArguments& given) {
 ExitStatus decide_run(const DecideArguments& given) {
   const auto action = action_of(given);
   if (!action) return report(action.error());
-  const auto session = RunSession::open(given.session);
+  const auto session = RunSession::open(given.session, IfMissing::refuse);
   if (!session) return report(session.error());
   const auto run = run_of_token(session.value()->store(), given.token);
   if (!run && run.error().code == Errc::not_found) {

@@ -216,9 +216,11 @@ std::function<ExitStatus()> effect(CLI::App& arguments) {
   arguments.add_option("KEY", given->key, "What is done, such as mail:42.")->required();
   arguments.add_option("CMD", given->command, "The command and its arguments, behind --.")
       ->required();
-  arguments.add_option("--not-done-status", given->not_done_status,
-                       "An exit status of CMD that says that surely nothing happened: it may be "
-                       "run again.");
+  arguments
+      .add_option("--not-done-status", given->not_done_status,
+                  "An exit status of CMD that says that surely nothing happened: it may be run "
+                  "again.")
+      ->check(whole_number(1, 255));
   arguments.footer(
       "Example: triage effect mail:42 -- ./send_mail.sh 42\n\n"
       "CMD runs at most once in the life of the run; later calls print what it printed (the first\n"

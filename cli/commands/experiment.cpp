@@ -112,13 +112,24 @@ Result<void> write_reports(const ExperimentArguments& given, const lab::Scripted
   return outcome::success();
 }
 
+void print_sound(const ExperimentArguments& given, const lab::ExperimentOptions& options) {
+  const std::size_t conditions = condition_count(options);
+  if (given.json) {
+    return print_json({{"file", given.file},
+                       {"sound", true},
+                       {"conditions", conditions},
+                       {"seeds", options.seeds}});
+  }
+  print(printable(given.file) + " is sound: " + count(conditions, "condition") + ", " +
+        count(options.seeds, "seed") + "\n");
+}
+
 ExitStatus experiment_of(const ExperimentArguments& given) {
   const auto what = read_experiment_file(given.file);
   if (!what) return report(what.error());
   lab::ExperimentOptions options = options_of(given, what.value());
   if (given.check) {
-    print(printable(given.file) + " is sound: " + count(condition_count(options), "condition") +
-          ", " + count(options.seeds, "seed") + "\n");
+    print_sound(given, options);
     return ExitStatus::done;
   }
   if (auto writable = write_reports(given, what.value(), nullptr); !writable) {
@@ -154,10 +165,13 @@ std::function<ExitStatus()> experiment(CLI::App& arguments) {
       ->check(CLI::Range(1, 1000));
   auto* csv = arguments.add_flag("--csv", given->csv, "Print a line of CSV for each condition.");
   arguments.add_flag("--json", given->json, "Print one JSON document.")->excludes(csv);
-  arguments.add_option("--html", given->html,
-                       "Write a page with charts to this file. It needs no network.");
-  arguments.add_option("--svg", given->svg, "Write a picture of success to this file.");
-  arguments.add_option("--store", given->store, store_help);
+  arguments
+      .add_option("--html", given->html,
+                  "Write a page with charts to this file. It needs no network.")
+      ->check(not_empty());
+  arguments.add_option("--svg", given->svg, "Write a picture of success to this file.")
+      ->check(not_empty());
+  arguments.add_option("--store", given->store, store_help)->check(not_empty());
   arguments.add_flag("--again", given->again,
                      "Forget how far this experiment is, or what it came to, and begin anew.");
   arguments.add_flag("--check", given->check, "Only say whether the file is sound.");

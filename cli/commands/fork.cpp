@@ -161,7 +161,7 @@ std::function<ExitStatus()> fork(CLI::App& arguments) {
   arguments.add_flag("--dry-run", given->dry_run,
                      "Of a workflow's run: only say what would run again.");
   arguments.add_option("--label", given->label, "A name to find the branch by.");
-  arguments.add_option("--run", given->run, "The branch's id.");
+  arguments.add_option("--run", given->run, "The branch's id.")->check(not_empty());
   arguments.footer(
       "Example: triage fork nightly@12 --set page=7 --label again\n"
       "         triage fork news@12 --output search=@found.json --dry-run\n"

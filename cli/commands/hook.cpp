@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -117,6 +118,7 @@ Result<ExitStatus> serve(const HookArguments& given, const HookEvent& event) {
   if (event.name == "PreToolUse") {
     TRIAGE_TRY(verdict, judge(given, event));
     print(hook_answer(event, verdict));
+    TRIAGE_TRYV(flush_output());  // A verdict that nobody hears lets the call pass.
   } else if (event.name == "PostToolUse" || event.name == "PostToolUseFailure") {
     TRIAGE_TRYV(record(given, event));
   } else if (event.name == "PermissionDenied" && is_once(given, event) && is_supervised()) {
@@ -126,10 +128,20 @@ Result<ExitStatus> serve(const HookArguments& given, const HookEvent& event) {
   return ExitStatus::done;
 }
 
+// Errors: also what is thrown, such as std::bad_alloc.
+Result<ExitStatus> try_to_serve(const HookArguments& given, const HookEvent& event) {
+  try {
+    return serve(given, event);
+  } catch (const std::exception& error) {
+    return Error{Errc::io, error.what()};
+  }
+}
+
 ExitStatus run_hook(const HookArguments& given) {
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const auto event = hook_event_from(text);
-  const auto served = event ? serve(given, event.value()) : Result<ExitStatus>(event.error());
+  const auto served =
+      event ? try_to_serve(given, event.value()) : Result<ExitStatus>(event.error());
   if (served) return served.value();
   report(served.error());
   // A Stop hook that blocks makes the program go on for ever: only what may be a call is blocked.
@@ -150,15 +162,24 @@ std::function<ExitStatus()> hook(CLI::App& arguments) {
                   "Who judges a call before it is made: default (the words of the risk guard), "
                   "none.")
       ->check(CLI::IsMember({"default", "none"}));
-  arguments.add_option("--once", given->once,
-                       "A tool whose calls with the same input happen at most once in a run.");
+  arguments
+      .add_option("--once", given->once,
+                  "A tool whose calls with the same input happen at most once in a run.")
+      ->check(not_empty());
   arguments.footer(
       "Example: echo '{\"hook_event_name\": \"PreToolUse\", \"tool_name\": \"Read\"}' | triage "
       "hook\n\n"
       "Reads the event from standard input. Exit status: 0, also when triage fails (the reason is\n"
       "on standard error); 2 if a call is blocked because of --on-error block; 1 for arguments\n"
       "that are wrong.");
-  return [given] { return run_hook(*given); };
+  return [given] {
+    try {
+      return run_hook(*given);
+    } catch (const std::exception& error) {  // It was not even read: it may be a call.
+      report({Errc::io, error.what()});
+      return given->on_error == "block" ? blocks : ExitStatus::done;
+    }
+  };
 }
 
 }  // namespace triage::inline v0_1::cli

@@ -46,8 +46,10 @@ Result<Meant> find(const OperateArguments& given) {
 }
 
 void declare(CLI::App& arguments, OperateArguments& given, bool records_who = true) {
-  arguments.add_option("--store", given.store,
-                       store_help + std::string(" Default: triage/runs.db in the state folder."));
+  arguments
+      .add_option("--store", given.store,
+                  store_help + std::string(" Default: triage/runs.db in the state folder."))
+      ->check(not_empty());
   arguments.add_option("RUN", given.run, "The run.")->required();
   arguments.add_flag("--json", given.json, "Print one JSON document.");
   if (!records_who) return;

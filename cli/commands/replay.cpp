@@ -61,7 +61,8 @@ ExitStatus replay_run(const ReplayArguments& given) {
 std::function<ExitStatus()> replay(CLI::App& arguments) {
   auto given = std::make_shared<ReplayArguments>();
   declare_store(arguments, given->where, "The run.");
-  arguments.add_option("--policy", given->policy, "A policy document in JSON or YAML.");
+  arguments.add_option("--policy", given->policy, "A policy document in JSON or YAML.")
+      ->check(not_empty());
   arguments.add_option("--max-attempts", given->options.limits.max_attempts,
                        "Limits::max_attempts.");
   arguments.add_option("--max-attempts-per-type", given->options.limits.max_attempts_per_type,

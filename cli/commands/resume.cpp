@@ -2,6 +2,7 @@
 // triage resume: continues runs of `triage run` whose supervisor died, that were stopped, or that
 // are due.
 
+#include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "programs/run_session.hpp"
 #include "render/output.hpp"
@@ -89,7 +90,13 @@ ExitStatus resume_runs(const ResumeArguments& given) {
   if ((given.run.empty() ? 0 : 1) + (given.all ? 1 : 0) + (given.due ? 1 : 0) != 1) {
     return report({Errc::invalid_argument, "give a RUN, or --all, or --due"});
   }
-  const auto session = RunSession::open(given.session);
+  // A timer may ask before anything has run.
+  if (given.run.empty() && given.session.store.empty()) {
+    if (const auto store = default_store(); store && is_missing(store.value())) {
+      return ExitStatus::done;
+    }
+  }
+  const auto session = RunSession::open(given.session, IfMissing::refuse);
   if (!session) return report(session.error());
   if (!given.run.empty()) return resume_one(*session.value(), given);
   const ExitStatus status = given.all ? resume_dead(*session.value()) : ExitStatus::done;

@@ -160,11 +160,17 @@ ExitStatus run_command(const RunArguments& given) {
 }
 
 void declare_limits(CLI::App& arguments, RunArguments& given) {
-  arguments.add_option("--timeout", given.timeout,
-                       "How long one attempt may take (\"10m\"); then SIGTERM, later SIGKILL.");
-  arguments.add_option("--idle-timeout", given.idle_timeout,
-                       "How long one attempt may go without any output.");
-  arguments.add_option("--kill-after", given.kill_after, "From SIGTERM to SIGKILL. Default: 5s.");
+  arguments
+      .add_option("--timeout", given.timeout,
+                  "How long one attempt may take (\"10m\"); then SIGTERM, later SIGKILL. 0s: no "
+                  "limit.")
+      ->check(not_empty());
+  arguments
+      .add_option("--idle-timeout", given.idle_timeout,
+                  "How long one attempt may go without any output. 0s: no limit.")
+      ->check(not_empty());
+  arguments.add_option("--kill-after", given.kill_after, "From SIGTERM to SIGKILL. Default: 5s.")
+      ->check(not_empty());
   arguments.add_option("--max-attempts", given.max_attempts, "At most so many attempts in all.")
       ->check(CLI::Range(1, 1'000'000));
   arguments
@@ -193,7 +199,8 @@ void declare_redaction(CLI::App& arguments, RunArguments& given) {
       .add_option("--redact-pattern", given.redact_patterns,
                   "Also what this RE2 expression matches, or its first group. May be repeated.")
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->check(not_empty());
 }
 
 }  // namespace
@@ -203,22 +210,29 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
   declare_session(arguments, given->session);
   declare_limits(arguments, *given);
   declare_redaction(arguments, *given);
-  arguments.add_option("--policy", given->policy,
-                       "A policy document, in JSON or YAML. Default: waits for what passes by "
-                       "itself, begins anew what crashed.");
-  arguments.add_option("--contract", given->contract,
-                       "What the program promises, in JSON: tools, constraints, subgoals, "
-                       "context_limit. Its steps are judged by it.");
-  arguments.add_option(
-      "--budget", given->budget,
-      "What no further attempt may begin beyond: tokens=N,usd=N,calls=N,time=LENGTH, as "
-      "far as the program reports its usage.");
+  arguments
+      .add_option("--policy", given->policy,
+                  "A policy document, in JSON or YAML. Default: waits for what passes by itself, "
+                  "begins anew what crashed.")
+      ->check(not_empty());
+  arguments
+      .add_option("--contract", given->contract,
+                  "What the program promises, in JSON: tools, constraints, subgoals, "
+                  "context_limit. Its steps are judged by it.")
+      ->check(not_empty());
+  arguments
+      .add_option("--budget", given->budget,
+                  "What no further attempt may begin beyond: tokens=N,usd=N,calls=N,time=LENGTH, "
+                  "as far as the program reports its usage.")
+      ->check(not_empty());
   arguments.add_flag("--guard", given->guard,
                      "Steps that the program proposes are judged by their risk: allowed, denied, "
                      "or the run waits until somebody decides.");
-  arguments.add_option("--adapter", given->adapter,
-                       "How the program's events are read and its session is continued: a name "
-                       "(claude, codex, generic) or a file. Default: by the program's name.");
+  arguments
+      .add_option("--adapter", given->adapter,
+                  "How the program's events are read and its session is continued: a name (claude, "
+                  "codex, generic) or a file. Default: by the program's name.")
+      ->check(not_empty());
   arguments
       .add_option("--session", given->own_session,
                   "Whether the program goes on with its own session after a failure: auto (the "

@@ -126,7 +126,7 @@ ExitStatus follow(CheckpointStore& store, const RunsArguments& given) {
                        : short_time(run->updated) + "  " + run->id + "  " + before.first + "  " +
                              program_of(store, *run) + "\n");
     }
-    if (std::fflush(stdout) != 0) return ExitStatus::failed;
+    if (!flush_output()) return ExitStatus::failed;  // main() says why.
     std::this_thread::sleep_for(follow_every);
   }
 }
@@ -188,11 +188,14 @@ ExitStatus list_suspended(const RunsArguments& given) {
 std::function<ExitStatus()> runs(CLI::App& arguments) {
   auto given = std::make_shared<RunsArguments>();
   declare_store(arguments, given->where);
-  arguments.add_option("--status", given->status,
-                       "Only runs with this status: running, died, finished, escalated, aborted, "
-                       "cancelled, suspended, failed or poisoned.");
-  arguments.add_option("--agent", given->agent, "Only runs of this agent (triage-run).");
-  arguments.add_option("--label", given->label, "Only runs with this label.");
+  arguments
+      .add_option("--status", given->status,
+                  "Only runs with this status: running, died, finished, escalated, aborted, "
+                  "cancelled, suspended, failed or poisoned.")
+      ->check(not_empty());
+  arguments.add_option("--agent", given->agent, "Only runs of this agent (triage-run).")
+      ->check(not_empty());
+  arguments.add_option("--label", given->label, "Only runs with this label.")->check(not_empty());
   arguments.add_option("--sort", given->sort, "started (the default) or updated; newest first.")
       ->check(CLI::IsMember({"started", "updated"}));
   arguments.add_option("--limit", given->limit, "At most so many; 0: all. Default: 100.")

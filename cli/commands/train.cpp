@@ -191,11 +191,15 @@ std::function<ExitStatus()> train(CLI::App& arguments) {
   arguments
       .add_option("--corrections", given->corrections,
                   "Labelled failures, as `triage correct` writes them.")
-      ->required();
-  arguments.add_option("--corpus", given->corpus,
-                       "The folder with the failures that everybody's model learns from. Default: "
-                       "data/failures.");
-  arguments.add_option("--out", given->out, "Where the model goes. Without it, only a report.");
+      ->required()
+      ->check(not_empty());
+  arguments
+      .add_option("--corpus", given->corpus,
+                  "The folder with the failures that everybody's model learns from. Default: "
+                  "data/failures.")
+      ->check(not_empty());
+  arguments.add_option("--out", given->out, "Where the model goes. Without it, only a report.")
+      ->check(not_empty());
   arguments
       .add_option("--folds", given->folds,
                   "Into how many groups the origins are put, to be left out in turn; 0 leaves "

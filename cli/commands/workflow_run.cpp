@@ -6,14 +6,16 @@
 #include "arguments/shell_word.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
+#include "programs/run_session.hpp"
 #include "render/output.hpp"
 #include "supervise/process/signals.hpp"
+#include "supervise/spec/redaction.hpp"
 #include "triage/detail/try.hpp"
 #include "workflows/workflow_file.hpp"
 
+#include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -38,6 +40,7 @@ struct WorkflowRunArguments {
   std::vector<std::string> inputs{};
   std::vector<std::string> answers{};
   std::size_t threads = 4;
+  std::string redact = "common";
   bool json = false;
   bool check = false;
 };
@@ -47,6 +50,7 @@ struct Prepared {
   workflow::TaskGraph graph{""};  // If the file has tasks.
   std::optional<workflow::Workflow> workflow{};
   Json inputs{};
+  std::shared_ptr<const Redactor> redactor{};
   [[nodiscard]] bool has_tasks() const { return file.graph.executors.empty(); }
 };
 
@@ -72,10 +76,13 @@ Result<Json> inputs_of(const WorkflowRunArguments& given, const WorkflowFile& fi
 
 Result<Prepared> prepare(const WorkflowRunArguments& given) {
   Prepared all;
+  const auto redactor = std::make_shared<supervise::RunRedactor>();
+  TRIAGE_TRYV(redactor->set({.redact = given.redact}));
+  all.redactor = redactor;
   TRIAGE_TRY(file, read_workflow_file(given.file));
   std::error_code failed;
   const auto folder = std::filesystem::absolute(given.file, failed).parent_path();
-  auto works_made = works_of(file, folder.string());
+  auto works_made = works_of(file, folder.string(), redactor);
   if (!works_made) {
     return Error{works_made.error().code, printable(given.file) + ": " + works_made.error().detail};
   }
@@ -93,30 +100,33 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
 }
 
 // Immediately, to standard error: standard output is for results.
-void print_event(const WorkflowEvent& event) {
+void tell_event(const WorkflowEvent& event, const Redactor& redactor) {
   std::string what;
   if (event.kind == WorkflowEventKind::executor_started) what = "begins";
   if (event.kind == WorkflowEventKind::executor_completed) what = "has finished";
   if (event.kind == WorkflowEventKind::executor_reused) what = "had finished before";
   if (event.kind == WorkflowEventKind::executor_failed) {
-    what = "failed: " + (event.error ? event.error->detail : show(event.value));
+    what = "failed: " + redactor.text(event.error ? event.error->detail : show(event.value));
   }
   if (what.empty()) return;
-  std::cerr << "triage: " << printable(event.executor) << " "
-            << shorten(printable(what), longest_shown_output) << '\n';
+  const std::string text = event.executor + " " + shorten(what, longest_shown_output);
+  if (!asked_for_json()) return warn(text);
+  const Json line{
+      {"event", to_string(event.kind)}, {"executor", event.executor}, {"message", text}};
+  std::fprintf(stderr, "%s\n", show(line).c_str());
 }
 
-void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, bool as_json) {
+void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, const Redactor& redactor,
+                 bool as_json) {
   Json json = Json::array();
   Table table({"TASK", "STATUS", "OUTPUT"});
   for (const TaskView& one : tasks) {
-    json.push_back({{"id", one.id},
-                    {"status", to_string(one.status)},
-                    {"output", one.output},
-                    {"why", one.why}});
+    const std::string why = redactor.text(one.why);
+    json.push_back(
+        {{"id", one.id}, {"status", to_string(one.status)}, {"output", one.output}, {"why", why}});
     const bool done = one.status == TaskStatus::completed;
     table.add({one.id, std::string(to_string(one.status)),
-               shorten(done ? show(one.output) : one.why, longest_shown_output)});
+               shorten(done ? show(one.output) : why, longest_shown_output)});
   }
   if (as_json) return print_json({{"run", run}, {"tasks", std::move(json)}});
   print(table.text());
@@ -175,7 +185,7 @@ class EndBySignal {
   EndBySignal(const supervise::Signals& signals, workflow::WorkflowRun& run, std::stop_source& end)
       : pause_(signals.no_more(),
                [&run, &end] {
-                 std::cerr << "triage: begins nothing more; again to end what is at work\n";
+                 warn("begins nothing more; again to end what is at work");
                  if (!run.pause()) end.request_stop();  // It has not begun.
                }),
         abort_(signals.stop_token(), [&run, &end] {
@@ -192,19 +202,25 @@ std::string going_on(const WorkflowRunArguments& given, const RunId& id) {
   std::string command = "triage workflow run " + shell_word(given.file);
   if (!given.store.empty()) command += " --store " + shell_word(given.store);
   command += " --run " + shell_word(id);
+  if (given.redact != "common") command += " --redact " + given.redact;
   for (const std::string& input : given.inputs) command += " --input " + shell_word(input);
   return command;
+}
+
+void print_check(const WorkflowRunArguments& given, const Prepared& prepared) {
+  const bool tasks = prepared.has_tasks();
+  const char* const what = tasks ? "tasks" : "executors";
+  const std::size_t number =
+      tasks ? prepared.file.tasks.size() : prepared.file.graph.executors.size();
+  if (given.json) return print_json({{"file", given.file}, {"sound", true}, {what, number}});
+  print(printable(given.file) + " is sound: " + std::to_string(number) + " " + what + "\n");
 }
 
 ExitStatus run_file(const WorkflowRunArguments& given) {
   auto prepared = prepare(given);
   if (!prepared) return report(prepared.error());
   if (given.check) {
-    const WorkflowFile& file = prepared.value().file;
-    print(printable(given.file) + " is sound: " +
-          (prepared.value().has_tasks()
-               ? std::to_string(file.tasks.size()) + " tasks\n"
-               : std::to_string(file.graph.executors.size()) + " executors\n"));
+    print_check(given, prepared.value());
     return ExitStatus::done;
   }
   const auto where = given.store.empty() ? make_default_store() : Result<std::string>(given.store);
@@ -213,15 +229,20 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   if (!signals) return report(signals.error());
   signals.value()->finish_at_first();
   std::stop_source end;
-  const auto store = open_store_for_runs(where.value());
+  const auto& redactor = prepared.value().redactor;
+  auto opened = open_store_for_runs(where.value());
+  if (!opened) return report(opened.error());
+  const auto store = redacting_around(std::move(opened).value(), redactor);
   if (!store) return report(store.error());
   const RunId id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
-  workflow::WorkflowRun run(*prepared.value().workflow, {.run_id = id,
-                                                         .store = store.value(),
-                                                         .threads = given.threads,
-                                                         .stop_token = end.get_token(),
-                                                         .on_event = print_event});
+  workflow::WorkflowRun run(
+      *prepared.value().workflow,
+      {.run_id = id,
+       .store = store.value(),
+       .threads = given.threads,
+       .stop_token = end.get_token(),
+       .on_event = [&redactor](const auto& event) { tell_event(event, *redactor); }});
   if (auto given_all = give_answers(given, run); !given_all) return report(given_all.error());
   const EndBySignal by_signal(*signals.value(), run, end);
   const auto done = run.start_or_resume(prepared.value().inputs);
@@ -230,12 +251,15 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
     print_outputs(done, id, pending ? pending.value() : std::vector<workflow::PendingRequest>(),
                   given.json);
   } else if (const auto tasks = prepared.value().graph.tasks(run)) {
-    print_tasks(tasks.value(), id, given.json);
+    print_tasks(tasks.value(), id, *redactor, given.json);
   }
   if (done) return ExitStatus::done;
-  std::cerr << "triage: to go on: " << printable(going_on(given, id))
-            << (done.error().code == Errc::suspended ? " --answer REQUEST=VALUE\n" : "\n");
-  return report(done.error());
+  const Error& error = done.error();
+  if (store.value()->run(id)) {  // Else nothing was begun: the id is none, for example.
+    const bool asks = error.code == Errc::suspended;
+    warn("to go on: " + going_on(given, id) + (asks ? " --answer REQUEST=VALUE" : ""));
+  }
+  return report({error.code, redactor->text(error.detail)});
 }
 
 }  // namespace
@@ -244,10 +268,12 @@ std::function<ExitStatus()> workflow_run(CLI::App& arguments) {
   auto given = std::make_shared<WorkflowRunArguments>();
   arguments.add_option("FILE", given->file, "The workflow, in YAML or JSON; - for standard input.")
       ->required();
-  arguments.add_option("--store", given->store, store_help);
-  arguments.add_option("--run", given->run,
-                       "The run's id: one that is stored goes on, and repeats nothing that has "
-                       "finished.");
+  arguments.add_option("--store", given->store, store_help)->check(not_empty());
+  arguments
+      .add_option("--run", given->run,
+                  "The run's id: one that is stored goes on, and repeats nothing that has "
+                  "finished.")
+      ->check(not_empty());
   arguments
       .add_option("--input", given->inputs, "KEY=VALUE for {{KEY}} in descriptions; repeatable.")
       ->allow_extra_args(false);
@@ -257,6 +283,12 @@ std::function<ExitStatus()> workflow_run(CLI::App& arguments) {
       ->allow_extra_args(false);
   arguments.add_option("--threads", given->threads, "How many tasks run at once, 1 to 256.")
       ->check(CLI::Range(1, 256));
+  arguments
+      .add_option(
+          "--redact", given->redact,
+          "What is removed from the failures and steps of agents, before they are stored or "
+          "told: common (the default, as of triage run), none.")
+      ->check(CLI::IsMember({"common", "none"}));
   arguments.add_flag("--check", given->check, "Only say whether the file is sound.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(

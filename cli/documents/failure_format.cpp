@@ -19,10 +19,13 @@ constexpr FieldNames step_fields{"action",     "tool_called", "tool_input",     
 constexpr FieldNames contract_fields{"tools", "constraints", "subgoals", "output_schema",
                                      "context_limit"};
 
-bool is_foreign(const Json& object, FieldNames known) {
-  return object.is_object() && !object.empty() &&
-         std::none_of(known.begin(), known.end(),
+bool has_none(const Json& object, FieldNames known) {
+  return std::none_of(known.begin(), known.end(),
                       [&](const char* name) { return object.contains(name); });
+}
+
+bool is_foreign(const Json& object, FieldNames known) {
+  return object.is_object() && !object.empty() && has_none(object, known);
 }
 
 std::string none_of(FieldNames known) {
@@ -37,7 +40,7 @@ std::string none_of(FieldNames known) {
 }  // namespace
 
 Result<void> check_format(const Json& line) {
-  if (!is_foreign(line, line_fields)) return outcome::success();
+  if (!has_none(line, line_fields)) return outcome::success();
   return Error{Errc::invalid_argument, "the line has " + none_of(line_fields)};
 }
 

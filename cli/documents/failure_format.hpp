@@ -11,7 +11,7 @@
 
 namespace triage::inline v0_1::cli {
 
-// Errors: Errc::invalid_argument if an object has fields, but none that is known; names them.
+// Errors: Errc::invalid_argument if the object has none of the known fields; names them.
 [[nodiscard]] Result<void> check_format(const Json& line);
 
 // A remark each for steps and for a contract that have fields, but none that is known.

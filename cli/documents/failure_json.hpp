@@ -32,7 +32,7 @@ struct KnownContract {
 // contracts with none of their fields give a remark. Codes may be strings starting with the number,
 // and a gRPC status may be a name. Bytes that are not UTF-8 and lone surrogates become U+FFFD.
 // Errors: Errc::invalid_argument if it is not a JSON object, is nested deeper than max_json_depth,
-// has fields but none of these, or a field has the wrong type; the text names the field.
+// has none of these fields, or a field has the wrong type; the text names the field.
 [[nodiscard]] Result<ReportedFailure> read_reported_failure(std::string_view line,
                                                             KnownContract* known = nullptr);
 

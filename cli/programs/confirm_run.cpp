@@ -190,8 +190,10 @@ void declare_confirm(CLI::App& arguments, ConfirmArguments& given) {
       ->allow_extra_args(false);
   arguments.add_option("--attempt", given.attempt,
                        "The failure of this attempt. Default: the newest that blames a step.");
-  arguments.add_option("--from", given.from,
-                       "Another checkpoint to begin at, as RUN@SEQUENCE; RUN@0 is the start.");
+  arguments
+      .add_option("--from", given.from,
+                  "Another checkpoint to begin at, as RUN@SEQUENCE; RUN@0 is the start.")
+      ->check(not_empty());
   // Words after -- arrive like this: see main.cpp.
   arguments
       .add_option(std::string(behind_dashes).substr(0, behind_dashes.size() - 1), given.command,

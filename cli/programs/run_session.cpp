@@ -36,16 +36,6 @@ std::vector<std::string> paths_of(const std::string& url) {
   return {path, std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem)};
 }
 
-// Steps, failures and decisions are stored without secrets. A run goes on with its command, its
-// state and the results of its effects, which stay as they are.
-Result<std::shared_ptr<CheckpointStore>> redacting_around(
-    std::shared_ptr<CheckpointStore> store,
-    const std::shared_ptr<supervise::RunRedactor>& redactor) {
-  TRIAGE_TRY(redacting, RedactingStore::around(std::move(store), redactor,
-                                               {.tasks = false, .state = false, .results = false}));
-  return outcome::success(std::shared_ptr<CheckpointStore>(std::move(redacting)));
-}
-
 void tell_status(const std::string& text) {
   const Json line{{"event", "status"}, {"message", text}};
   std::fprintf(stderr, "%s\n", show(line).c_str());
@@ -108,6 +98,13 @@ void replace_all(std::string& text, std::string_view old, const std::string& oth
 
 }  // namespace
 
+Result<std::shared_ptr<CheckpointStore>> redacting_around(
+    std::shared_ptr<CheckpointStore> store, std::shared_ptr<const Redactor> redactor) {
+  TRIAGE_TRY(redacting, RedactingStore::around(std::move(store), std::move(redactor),
+                                               {.tasks = false, .state = false, .results = false}));
+  return outcome::success(std::shared_ptr<CheckpointStore>(std::move(redacting)));
+}
+
 std::string shadow_folder() {
   const auto store = default_store();
   if (!store) return {};
@@ -126,25 +123,27 @@ void declare_session(CLI::App& arguments, SessionArguments& given) {
   arguments
       .add_option("--max-wait", given.max_wait,
                   "A longer wait suspends the run: exit status 75, and `triage resume --due` "
-                  "goes on. Default: that of the run; 10m for a new one.")
+                  "goes on. 0s: none does. Default: that of the run; 10m for a new one.")
       ->check(not_empty());
   arguments.add_flag("--quiet", given.quiet, "Tell nothing about recoveries on standard error.");
   arguments.add_flag("--json", given.json, "Tell it as JSON Lines on standard error.");
 }
 
-Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& given) {
+Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& given,
+                                                     IfMissing missing) {
   if (!given.max_wait.empty()) {
     TRIAGE_TRYV(parse_duration(given.max_wait));
   }
   TRIAGE_TRYV(check_open_files());
   TRIAGE_TRY(signals, supervise::Signals::take());
+  const bool create = missing == IfMissing::create;
   std::string url = given.store;
   if (url.empty()) {
-    TRIAGE_TRY(made, make_default_store());
-    url = std::move(made);
+    TRIAGE_TRY(usual, create ? make_default_store() : default_store());
+    url = std::move(usual);
   }
   const auto redactor = std::make_shared<supervise::RunRedactor>();
-  TRIAGE_TRY(opened, open_store_for_runs(url));
+  TRIAGE_TRY(opened, create ? open_store_for_runs(url) : open_store_to_change(url));
   TRIAGE_TRY(store, redacting_around(std::move(opened), redactor));
   return outcome::success(
       make(given, std::move(store), std::move(signals), redactor, paths_of(url), shadow_folder()));

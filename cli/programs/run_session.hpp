@@ -31,11 +31,15 @@ struct SessionArguments {
 };
 void declare_session(CLI::App& arguments, SessionArguments& given);
 
+// What becomes of a store that is not there. Only a new run needs one.
+enum class IfMissing { create, refuse };
+
 // Create it in the main thread before any other thread starts.
 class RunSession {
  public:
   // Errors: those of the store; Errc::invalid_argument.
-  [[nodiscard]] static Result<std::unique_ptr<RunSession>> open(const SessionArguments& given);
+  [[nodiscard]] static Result<std::unique_ptr<RunSession>> open(
+      const SessionArguments& given, IfMissing missing = IfMissing::create);
 
   // For trying runs out in a copy of theirs: it tells nothing. shadows: where the files of
   // workspaces are kept. Errors: those of Signals::take().
@@ -90,6 +94,11 @@ class RunSession {
 
 // Where the files of workspaces are kept: beside the default store; empty if there is no place.
 [[nodiscard]] std::string shadow_folder();
+
+// Steps, failures and decisions are stored without secrets. A run goes on with its task, its state
+// and the results of its effects, which stay as they are.
+[[nodiscard]] Result<std::shared_ptr<CheckpointStore>> redacting_around(
+    std::shared_ptr<CheckpointStore> store, std::shared_ptr<const Redactor> redactor);
 
 // What a supervised run was begun with.
 struct StoredStart {

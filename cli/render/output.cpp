@@ -4,8 +4,11 @@
 #include "exit_status.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
+#include <iostream>
 #include <utility>
 
 #include <sys/ioctl.h>
@@ -132,6 +135,16 @@ void warn(std::string_view text) {
   }
   const Json line{{"event", "warning"}, {"message", text}};
   std::fprintf(stderr, "%s\n", show(line).c_str());
+}
+
+// A write that failed before may have left nothing to flush.
+Result<void> flush_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && !std::cout.fail()) {
+    return outcome::success();
+  }
+  const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
+  return Error{Errc::io, "the output could not be written" + why};
 }
 
 std::string iso_time(WallTime time) {

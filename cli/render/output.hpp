@@ -4,6 +4,7 @@
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
+#include "triage/result.hpp"
 
 #include <chrono>
 #include <string>
@@ -49,6 +50,8 @@ class Table {
 void print(std::string_view text);   // To stdout, unchanged.
 void print_json(const Json& value);  // Indented, with a newline; bad UTF-8 escaped.
 void warn(std::string_view text);  // "triage: …" to stderr; a line of JSON where JSON is asked for.
+// Errors: Errc::io if any of what was printed so far, also by std::cout, could not be written.
+[[nodiscard]] Result<void> flush_output();
 
 [[nodiscard]] std::string iso_time(WallTime time);    // "2026-11-21T10:00:00.123Z"
 [[nodiscard]] std::string short_time(WallTime time);  // "2026-11-21 10:00:00", in UTC.

@@ -24,9 +24,9 @@ bool Progress::is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }
 Progress::Progress(std::string what, std::shared_ptr<Clock> clock, bool terminal)
     : what_(std::move(what)),
       clock_(std::move(clock)),
-      terminal_(terminal),
+      terminal_(terminal && !asked_for_json()),
       began_(clock_->now()),
-      next_(began_ + (terminal ? between_changes : between_lines)) {}
+      next_(began_ + (terminal_ ? between_changes : between_lines)) {}
 
 std::string Progress::next(std::uint64_t done, std::uint64_t all) {
   if (!begun_) {
@@ -49,7 +49,7 @@ std::string Progress::next(std::uint64_t done, std::uint64_t all) {
 void Progress::tell(std::uint64_t done, std::uint64_t all) {
   const std::string line = next(done, all);
   if (line.empty()) return;
-  if (!terminal_ && asked_for_json()) {
+  if (asked_for_json()) {
     const Json event{{"event", "progress"}, {"what", what_}, {"done", done}, {"all", all}};
     std::fprintf(stderr, "%s\n", show(event).c_str());
     return;

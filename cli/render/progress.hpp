@@ -11,7 +11,8 @@
 namespace triage::inline v0_1::cli {
 
 // "routing: 12,000 of 90,000 (13 %), 40 s left": a changing line on a terminal, otherwise a line
-// every 30 s. The time left is extrapolated from the first call of tell(). Not thread-safe.
+// every 30 s; of JSON where JSON is asked for. The time left is extrapolated from the first call of
+// tell(). Not thread-safe.
 class Progress {
  public:
   // terminal: whether standard error is a terminal.

@@ -48,8 +48,23 @@ Told told(const std::string& text, const Json& defaults, const Context& context)
   return all;
 }
 
+// Redacted first: half a secret would not be recognised.
+std::string beginning(const std::string& text, const Redactor& redactor) {
+  return printable(redactor.text(text).substr(0, 200));
+}
+
+// What an agent prints when it fails may hold its secrets.
+Error fail(Context& context, const Redactor& redactor, Failure failure) {
+  failure.text = redactor.text(failure.text);
+  return context.fail(std::move(failure));
+}
+
+// Who is cut off by an abort has not failed: it begins again when the run goes on.
+bool is_cut_off(const Context& context) { return context.stop_token().stop_requested(); }
+Error cut_off() { return {Errc::cancelled, "the run was stopped while an agent was at work"}; }
+
 Result<Json> run_command(const AgentSpec& spec, const std::string& folder, const Json& defaults,
-                         const TaskInput& task, Context& context) {
+                         const Redactor& redactor, const TaskInput& task, Context& context) {
   const Told what = told(task.description, defaults, context);
   Json before = Json::object();
   for (const auto& one : task.context) before[one.task] = one.output;
@@ -65,15 +80,17 @@ Result<Json> run_command(const AgentSpec& spec, const std::string& folder, const
                           .stop = context.stop_token()});
   if (!ran) return std::move(ran).error();
   const ProgramEnd& end = ran.value();
+  if ((end.killed || end.status != 0) && is_cut_off(context)) return cut_off();
   if (end.killed) return context.fail({.text = "the command was killed: it took too long"});
   if (end.status != 0) {
-    return context.fail({.text = end.error_tail.empty() ? "the command exited with status " +
-                                                              std::to_string(end.status)
-                                                        : end.error_tail});
+    return fail(context, redactor,
+                {.text = end.error_tail.empty()
+                             ? "the command exited with status " + std::to_string(end.status)
+                             : end.error_tail});
   }
   Json out = Json::parse(end.out, nullptr, false);
   if (!out.is_discarded()) return outcome::success(std::move(out));
-  return context.fail({.text = "the command printed no JSON: " + printable(end.out.substr(0, 200)),
+  return context.fail({.text = "the command printed no JSON: " + beginning(end.out, redactor),
                        .type = FailureType::schema_mismatch,
                        .reason = "output_no_json"});
 }
@@ -97,7 +114,7 @@ Json request_body(const AgentSpec& spec, const TaskInput& task, const std::strin
 }
 
 // The model's text. Anything else is a failure with the endpoint's response.
-Result<Json> content_of(const std::string& body, Context& context) {
+Result<Json> content_of(const std::string& body, const Redactor& redactor, Context& context) {
   const Json answer = Json::parse(body, nullptr, false);
   const Json::json_pointer place("/choices/0/message/content");
   try {
@@ -111,14 +128,13 @@ Result<Json> content_of(const std::string& body, Context& context) {
     }
   } catch (const std::exception&) {  // The member is missing or has another type.
   }
-  return context.fail(
-      {.text = "the endpoint's answer has no text: " + printable(body.substr(0, 200)),
-       .type = FailureType::schema_mismatch,
-       .reason = "no_content"});
+  return context.fail({.text = "the endpoint's answer has no text: " + beginning(body, redactor),
+                       .type = FailureType::schema_mismatch,
+                       .reason = "no_content"});
 }
 
-Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const TaskInput& task,
-                          Context& context) {
+Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const Redactor& redactor,
+                          const TaskInput& task, Context& context) {
   const Told what = told(task.description, defaults, context);
   TRIAGE_TRYV(triage::detail::init_http());
   triage::detail::HttpPost request{
@@ -133,13 +149,16 @@ Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const Tas
     if (key != nullptr) request.headers.push_back("Authorization: Bearer " + std::string(key));
   }
   const triage::detail::HttpAnswer answer = triage::detail::post(request);
+  const bool answered = answer.problem.empty() && answer.status / 100 == 2;
+  if (!answered && is_cut_off(context)) return cut_off();
   if (answer.status == 0 || !answer.problem.empty()) {
-    return context.fail({.text = answer.problem});
+    return fail(context, redactor, {.text = answer.problem});
   }
   if (answer.status / 100 != 2) {
-    return context.fail({.text = answer.body.substr(0, 4096), .http_status = answer.status});
+    return fail(context, redactor,
+                {.text = answer.body.substr(0, 4096), .http_status = answer.status});
   }
-  return content_of(answer.body, context);
+  return content_of(answer.body, redactor, context);
 }
 
 // A key is only sent over https, or to this machine.
@@ -166,7 +185,8 @@ std::string with_inputs(const std::string& text, const Json& defaults, const Con
   return told(text, defaults, context).description;
 }
 
-Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder) {
+Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder,
+                            const std::shared_ptr<const Redactor>& redactor) {
   AgentWorks works;
   for (const auto& [name, spec] : file.agents) {
     if (!spec.command.empty()) {
@@ -176,16 +196,17 @@ Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder)
                                                  "; allowed is a program that can be run from " +
                                                  printable(folder)};
       }
-      works[name] = [spec = spec, folder, inputs = file.inputs](const TaskInput& task,
-                                                                Context& context) {
-        return run_command(spec, folder, inputs, task, context);
+      works[name] = [spec = spec, folder, inputs = file.inputs, redactor](const TaskInput& task,
+                                                                          Context& context) {
+        return run_command(spec, folder, inputs, *redactor, task, context);
       };
       continue;
     }
 #ifdef TRIAGE_HAS_LLM
     TRIAGE_TRYV(check_key(name, spec));
-    works[name] = [spec = spec, inputs = file.inputs](const TaskInput& task, Context& context) {
-      return ask_endpoint(spec, inputs, task, context);
+    works[name] = [spec = spec, inputs = file.inputs, redactor](const TaskInput& task,
+                                                                Context& context) {
+      return ask_endpoint(spec, inputs, *redactor, task, context);
     };
 #else
     return Error{Errc::unsupported,

@@ -5,6 +5,7 @@
 
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
+#include "triage/redaction.hpp"
 #include "triage/result.hpp"
 #include "triage/workflow/checkpoints.hpp"
 #include "triage/workflow/task_graph.hpp"
@@ -88,8 +89,9 @@ using AgentWork =
     std::function<Result<Json>(const workflow::TaskInput& task, workflow::Context& context)>;
 using AgentWorks = std::map<std::string, AgentWork, std::less<>>;
 // Functions that run the commands and call the endpoints, by agent. folder: for the commands.
-// Errors: Errc::not_found for a missing key.
-[[nodiscard]] Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder);
+// redactor: for the texts of failures. Errors: Errc::not_found for a missing key.
+[[nodiscard]] Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder,
+                                          const std::shared_ptr<const Redactor>& redactor);
 
 // Replaces each {{key}} in a text by the run's input, else by `defaults`.
 [[nodiscard]] std::string with_inputs(const std::string& text, const Json& defaults,

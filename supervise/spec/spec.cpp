@@ -7,13 +7,15 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 namespace triage::inline v0_1::supervise {
 namespace {
 
+// Rounded up, because 0 means that there is no limit.
 std::int64_t milliseconds_of(Duration length) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(length).count();
+  return std::chrono::ceil<std::chrono::milliseconds>(length).count();
 }
 
 void read(const Json& task, const char* key, Duration& value) {
@@ -29,12 +31,17 @@ Result<RunBudget> parse_budget(std::string_view text) {
     return problem == std::errc() && end == last && number > 0;
   };
   RunBudget budget;
+  std::set<std::string_view> names;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
     const std::string_view part = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::size_t equals = part.find('=');
     const std::string_view name = part.substr(0, equals);
+    if (!names.insert(name).second) {
+      return Error{Errc::invalid_argument,
+                   "\"" + printable(name) + "\" is given twice in the budget"};
+    }
     const std::string value(equals == std::string_view::npos ? "" : part.substr(equals + 1));
     bool fits = !value.empty() && value.front() != '-';
     if (name == "tokens" && fits) {

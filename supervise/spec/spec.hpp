@@ -30,7 +30,8 @@ struct RunBudget {
   std::uint64_t calls = 0;  // Of models.
   Duration time{0};         // While supervised.
 };
-// Parses "tokens=200000,usd=2.5,calls=50,time=2h", all optional. Errors: Errc::invalid_argument.
+// Parses "tokens=200000,usd=2.5,calls=50,time=2h", all optional, each at most once. Errors:
+// Errc::invalid_argument.
 [[nodiscard]] Result<RunBudget> parse_budget(std::string_view text);
 
 // The limits set in `given`, and `otherwise` for the rest.

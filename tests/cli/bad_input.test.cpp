@@ -132,6 +132,7 @@ TEST_CASE("a number out of range is refused with the range", "[cli]") {
            {"checkpoint", "compact", "r", "--bytes", "-1"},
            {"checkpoint", "export", "--newest", "0"},
            {"chaos", "--seed", "-1", "--", "true"},
+           {"effect", "k", "--not-done-status", "999999", "--", "true"},
            {"correct", "r", "--failure", "0", "--type", "timeout"}}) {
     const Printed refused = triage_command(line);
     INFO(refused.error);
@@ -156,6 +157,58 @@ TEST_CASE("a misspelt command is told which one was probably meant", "[cli]") {
   const std::string group = says({"checkpoint"});
   CHECK_THAT(group, ContainsSubstring("checkpoint verify"));
   CHECK_THAT(group, !ContainsSubstring("policy"));
+}
+
+TEST_CASE("a misspelt option is told which one was probably meant, whatever stands behind it",
+          "[cli]") {
+  const auto says = [](const std::vector<std::string>& arguments) {
+    const Printed printed = triage_command(arguments);
+    CHECK(printed.status == 2);
+    return printed.error.substr(0, printed.error.find('\n'));
+  };
+  CHECK(says({"run", "--timeot", "5s", "--", "echo", "-n", "hi"}) ==
+        "The following argument was not expected: --timeot; did you mean --timeout?");
+  CHECK(says({"run", "--timeot=5s", "--", "echo"}) ==
+        "The following argument was not expected: --timeot=5s; did you mean --timeout?");
+  CHECK(says({"run", "--timeot", "5s", "--xylophone", "--", "echo"}) ==
+        "The following arguments were not expected: --timeot --xylophone");
+  CHECK(says({"runs", "a", "b", "c"}) == "The following arguments were not expected: b c");
+}
+
+TEST_CASE("an option whose value is empty is refused, not left out", "[cli]") {
+  const TempFolder folder;
+  const std::string store = folder.file("a.db");
+  make_store(store);
+  for (std::vector<std::string> line : std::vector<std::vector<std::string>>{
+           {"checkpoint", "export", store, "--out"},
+           {"checkpoint", "export", store, "--run"},
+           {"checkpoint", "list", store, "--run"},
+           {"checkpoint", "prune", store, "--keep", "1", "--older-than"},
+           {"checkpoint", "verify", store, "--key-file"},
+           {"runs", store, "--status"},
+           {"cancel", "lost", "--store"},
+           {"classify", "--model"}}) {
+    const std::string option = line.back();
+    line.emplace_back();
+    const Printed refused = triage_command(line);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, ContainsSubstring(option + ": it is empty"));
+  }
+}
+
+TEST_CASE("output that cannot be written ends a command with 9, however long it is", "[cli]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  for (const char* line : {"completion zsh", "checkpoint export \"$1\"", "runs \"$1\" --json"}) {
+    for (const char* where : {">/dev/full", ">&-"}) {
+      INFO(line << where);
+      const Printed printed =
+          run_program({"/bin/sh", "-c", std::string("exec \"$0\" ") + line + " " + where,
+                       TRIAGE_COMMAND, folder.file("a.db")});
+      CHECK(printed.status == 9);
+      CHECK_FALSE(printed.error.empty());
+    }
+  }
 }
 
 TEST_CASE("sqlite://x.db is the file x.db", "[cli]") {

@@ -67,7 +67,8 @@ TEST_CASE("chaos says which file, which key and what is allowed", "[cli]") {
   const std::string broken = file_with(folder, "broken.json", "{");
   CHECK_THAT(triage_command({"chaos", "--replay", broken, "--", "true"}).error,
              ContainsSubstring("broken.json\" is not JSON"));
-  CHECK(triage_command({"chaos", "--", "/no/such/program"}).status == 1);
+  CHECK(triage_command({"chaos", "--", "/no/such/program"}).status == 127);
+  CHECK(triage_command({"chaos", "--", folder.path().string()}).status == 126);
   CHECK(triage_command({"chaos", "--rate", "2", "--", "true"}).status == 2);
   CHECK(triage_command({"chaos", "--upstream", "ftp://x", "--", "true"}).status == 2);
 }

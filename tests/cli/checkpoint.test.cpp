@@ -3,6 +3,9 @@
 #include "cli/stores.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <sstream>
 
 using namespace triage;
@@ -295,4 +298,73 @@ TEST_CASE("a repair sets aside what is damaged, and says what was lost", "[cli][
   CHECK_THAT(triage_command({"explain", "--store", path, "good"}).out,
              ContainsSubstring("A repair set 1 lost place aside."));
   CHECK(triage_command({"checkpoint", "verify", folder.file("none.db"), "--repair"}).status == 1);
+}
+
+TEST_CASE("an export does not replace a store or a pipe", "[cli][export]") {
+  const TempFolder folder;
+  const std::string store = folder.file("a.db");
+  make_store(store);
+  std::filesystem::copy_file(store, folder.file("other.db"));
+  std::filesystem::create_symlink("other.db", folder.file("link.db"));
+  for (const char* name : {"a.db", "other.db", "link.db"}) {
+    const std::string before = read_text(folder.file(name));
+    const Printed refused =
+        triage_command({"checkpoint", "export", store, "--out", folder.file(name)});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, ContainsSubstring(name) && ContainsSubstring("SQLite database"));
+    CHECK(read_text(folder.file(name)) == before);
+  }
+  CHECK(std::filesystem::is_symlink(folder.file("link.db")));
+  const std::string exported = triage_command({"checkpoint", "export", store}).out;
+  const Printed piped = run_program(
+      {"/bin/sh", "-c",
+       R"(mkfifo "$1" && { timeout 20 cat "$1" & "$0" checkpoint export "$2" --out "$1"; wait; })",
+       TRIAGE_COMMAND, folder.file("pipe"), store});
+  CHECK(piped.out == exported);
+  CHECK(std::filesystem::is_fifo(folder.file("pipe")));
+  // As /dev/stdout, but nothing can be put in its place.
+  CHECK(triage_command({"checkpoint", "export", store, "--out", "/proc/self/fd/1"}).out ==
+        exported);
+}
+
+TEST_CASE("an export to a link goes where it leads, whether or not something is there",
+          "[cli][export]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  std::filesystem::create_directory(folder.file("there"));
+  std::filesystem::create_symlink("there/runs.jsonl", folder.file("link"));
+  for (int time = 1; time <= 2; ++time) {
+    CHECK(
+        triage_command({"checkpoint", "export", folder.file("a.db"), "--out", folder.file("link")})
+            .status == 0);
+    CHECK(std::filesystem::is_symlink(folder.file("link")));
+    CHECK(read_text(folder.file("there/runs.jsonl")) ==
+          triage_command({"checkpoint", "export", folder.file("a.db")}).out);
+    std::ofstream(folder.file("there/runs.jsonl")) << "old";
+  }
+}
+
+TEST_CASE("an export leaves what another one to the same file has written so far alone",
+          "[cli][export]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  std::filesystem::create_directory(folder.file("there"));
+  const std::string file = folder.file("there/runs.jsonl");
+  const auto names = [&] {
+    std::set<std::string> found;
+    for (const auto& one : std::filesystem::directory_iterator(folder.file("there"))) {
+      found.insert(one.path().filename().string());
+    }
+    return found;
+  };
+  // The name that all exports once used.
+  std::ofstream(file + ".part") << "half";
+  CHECK(triage_command({"checkpoint", "export", folder.file("a.db"), "--out", file}).status == 0);
+  CHECK(read_text(file + ".part") == "half");
+  CHECK((std::filesystem::status(file).permissions() & std::filesystem::perms::all) ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  CHECK(triage_command(
+            {"checkpoint", "export", folder.file("a.db"), "--run", "nobody", "--out", file})
+            .status == 1);
+  CHECK(names() == std::set<std::string>{"runs.jsonl", "runs.jsonl.part"});
 }

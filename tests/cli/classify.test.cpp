@@ -94,7 +94,7 @@ TEST_CASE("codes may come as texts and gRPC's by name", "[cli][classify]") {
 }
 
 TEST_CASE("classify leaves alone what says nothing", "[cli][classify]") {
-  for (const Json& failure : {Json::object(), Json{{"error", nullptr}, {"http_status", nullptr}},
+  for (const Json& failure : {Json{{"error", nullptr}, {"http_status", nullptr}},
                               Json{{"error", "the order was already shipped"}}}) {
     const Json found = classify_one(failure);
     CHECK(found["type"] == "unknown");
@@ -113,6 +113,17 @@ TEST_CASE("a line in the format of another program is an error that names the fi
   CHECK_THAT(told, ContainsSubstring("error, exception_type, http_status"));
   CHECK_THAT(told, ContainsSubstring("contract, result"));
   CHECK(answers.lines[1]["type"] == "unknown");
+}
+
+TEST_CASE("a line without any field is an error, and so is an input that cannot be read",
+          "[cli][classify]") {
+  const Answers empty = classify_text("{}\n");
+  CHECK(empty.status == 4);
+  REQUIRE(empty.lines.size() == 1);
+  CHECK(empty.lines[0].value("line", 0) == 1);
+  const Printed folder = run_program({"/bin/sh", "-c", "exec \"$0\" classify < /", TRIAGE_COMMAND});
+  CHECK(folder.status == 9);
+  CHECK(folder.error == "triage: standard input cannot be read: Is a directory\n");
 }
 
 TEST_CASE("steps and contracts in the format of another program are told, and the rest is judged",

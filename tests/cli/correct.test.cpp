@@ -77,6 +77,10 @@ TEST_CASE("correct says what is wrong with its arguments, and adds nothing", "[c
   const Printed type = correct({"good", "--type", "broken", "--store", store});
   CHECK(type.status == 2);
   CHECK_THAT(type.error, ContainsSubstring("\"broken\"; allowed are wrong_tool_called"));
+  const Printed reason =
+      correct({"good", "--type", "crashed", "--store", store, "--reason", "Bad Reason"});
+  CHECK(reason.status == 2);
+  CHECK_THAT(reason.error, ContainsSubstring("--reason is \"Bad Reason\"; allowed are a-z"));
   const Printed run = correct({"bad", "--type", "crashed", "--store", store});
   CHECK(run.status == 1);
   CHECK_THAT(run.error, ContainsSubstring("bad"));

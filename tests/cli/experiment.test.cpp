@@ -47,6 +47,8 @@ TEST_CASE("an experiment prints what became of each policy, with intervals", "[c
   CHECK(anew.out == json.out);
   CHECK(triage_command({"experiment", path, "--check"}).out ==
         path + " is sound: 2 conditions, 40 seeds\n");
+  CHECK(Json::parse(triage_command({"experiment", path, "--check", "--json"}).out) ==
+        Json{{"file", path}, {"sound", true}, {"conditions", 2}, {"seeds", 40}});
 }
 
 TEST_CASE("an experiment says which file, which line, which key and what is allowed", "[cli]") {

@@ -226,6 +226,64 @@ with Supervisor() as triage:
   CHECK(printed.out == "1\n");
 }
 
+TEST_CASE("a request that is cut off does not leave its answer to the next one", "[clients]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const Printed printed = with_client(shop, "python3", "a.py", R"(
+import signal
+from triage_client import Supervisor
+class Stop(Exception): pass
+def stop(*unused): raise Stop
+signal.signal(signal.SIGALRM, stop)
+with Supervisor() as triage:
+    for n in range(20):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.0003)
+            while True: triage.step("on")
+        except Stop:
+            triage.update_state(n=n)
+            assert triage.state()["n"] == n
+)");
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+}
+
+TEST_CASE("a program that forks hears the right answers in both processes", "[clients]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const Printed printed = with_client(shop, "python3", "a.py", R"(
+import os
+from triage_client import Supervisor
+with Supervisor() as triage:
+    child = os.fork()
+    me = "child" if child == 0 else "parent"
+    for n in range(200):
+        triage.update_state(**{me: n})
+        assert triage.state()[me] == n
+    if child: assert os.waitpid(child, 0)[1] == 0
+)");
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+}
+
+TEST_CASE("numbers of more than 64 bits come back to a Node program as they were", "[clients]") {
+  if (!has_node()) return;
+  const Workshop shop;
+  const Printed printed = with_client(shop, "node", "a.mjs", R"(
+const { Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+const large = [1e20, 2 ** 64, -(2 ** 63), 2 ** 60, 1e300, "100000000000000000000"];
+await triage.effect("count", () => large);
+const again = await triage.effect("count", () => 0);
+await triage.updateState({ large });
+const { large: kept } = await triage.state();
+for (const one of [again, kept]) console.log(JSON.stringify(one) === JSON.stringify(large));
+)");
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(printed.out == "true\ntrue\n");
+}
+
 TEST_CASE("a number that JSON lacks is refused by the client", "[clients]") {
   if (!has_python()) return;
   const Workshop shop;

@@ -111,6 +111,18 @@ TEST_CASE("a failure of triage lets the call pass unless it is to block", "[hook
   }
 }
 
+TEST_CASE("a verdict that cannot be written is a failure of triage", "[hook]") {
+  const Workshop shop;
+  for (const std::string where : {">/dev/full", ">&-"}) {
+    const Printed passed = hook(shop, call("Bash", "rm -rf /"), where);
+    CHECK(passed.status == 0);
+    CHECK(passed.error.starts_with("triage: the output could not be written"));
+    CHECK(hook(shop, call("Bash", "rm -rf /"), "--on-error block " + where).status == 2);
+    CHECK(hook(shop, call("Read", "notes.md"), "--on-error block " + where).status == 0);
+    CHECK(hook(shop, R"({"hook_event_name": "Stop"})", "--on-error block " + where).status == 0);
+  }
+}
+
 TEST_CASE("a call that is nested too deep for a hook is a failure of triage", "[hook]") {
   const Workshop shop;
   const std::string deep = R"({"hook_event_name": "PreToolUse", "tool_name": "x", "tool_input": )" +

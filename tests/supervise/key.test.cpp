@@ -50,3 +50,29 @@ TEST_CASE("a key that cannot be used ends the command, and is not printed", "[ke
     CHECK(refused.error.find(std::string(64, '1')) == std::string::npos);
   }
 }
+
+TEST_CASE("an encrypted store without its key is neither read nor written", "[key]") {
+  const Workshop shop;
+  const std::string key = key_file(shop, "a1");
+  CHECK(shop.run({"--key-file", key, "--run", "r"}, {"true"}).status == 0);
+  CHECK(shop.triage({"checkpoint", "verify", "--key-file", key}).status == 0);
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"runs"},
+                                             {"checkpoint", "list"},
+                                             {"checkpoint", "show", "r"},
+                                             {"checkpoint", "verify"},
+                                             {"checkpoint", "export"},
+                                             {"cancel", "r"},
+                                             {"resume", "r"}}) {
+    const Printed refused = shop.triage(line);
+    INFO(line.back());
+    CHECK(refused.status == 2);
+    CHECK(refused.out.empty());
+    CHECK_THAT(refused.error, ContainsSubstring("the store is encrypted; give its key"));
+  }
+  CHECK_THAT(shop.triage({"doctor"}).out, ContainsSubstring("the store is encrypted"));
+  CHECK(shop.run({"--run", "other"}, {"echo", "unusual-words"}).out.empty());
+  const Json runs = Json::parse(shop.triage({"runs", "--json", "--key-file", key}).out);
+  CHECK(runs["runs"].size() == 1);
+  CHECK(shop.triage({"checkpoint", "verify", "--key-file", key}).status == 0);
+}

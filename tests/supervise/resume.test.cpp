@@ -145,6 +145,31 @@ TEST_CASE("resume says what it cannot go on with", "[resume]") {
   CHECK(shop.triage({"resume", "--due"}).status == 0);
 }
 
+TEST_CASE("going on with runs makes no store, at a misspelt path or by a timer", "[resume]") {
+  const Workshop shop;
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"resume", "r"},
+                                             {"resume", "--due"},
+                                             {"resume", "--all"},
+                                             {"decide", "token", "retry"}}) {
+    const Printed refused = shop.triage(line);
+    CHECK(refused.status == 1);
+    CHECK_THAT(refused.error, ContainsSubstring(shop.store()));
+  }
+  CHECK_FALSE(std::filesystem::exists(shop.store()));
+  const auto by_default = [&](const std::string& which) {
+    return run_program(
+        {"/usr/bin/env", "XDG_STATE_HOME=" + shop.file("state"), TRIAGE_COMMAND, "resume", which});
+  };
+  for (const char* which : {"--due", "--all"}) {
+    const Printed printed = by_default(which);
+    CHECK(printed.status == 0);
+    CHECK(printed.error.empty());
+  }
+  CHECK(by_default("r").status == 1);
+  CHECK_FALSE(std::filesystem::exists(shop.file("state")));
+}
+
 TEST_CASE("runs that are continued together are taken one at a time", "[resume]") {
   const Workshop shop;
   REQUIRE(::mkfifo(shop.file("go").c_str(), 0600) == 0);

@@ -87,6 +87,18 @@ TEST_CASE("a hanging program and all it has started end at the timeout", "[run]"
   }
 }
 
+TEST_CASE("a limit of less than a millisecond is a limit", "[run]") {
+  const Workshop shop;
+  const std::string hangs = shop.script("a", "exec sleep 3");
+  for (const char* option : {"--timeout", "--idle-timeout"}) {
+    CHECK(shop.run({option, "500us", "--max-attempts", "1", "--quiet"}, {hangs}).status ==
+          128 + SIGTERM);
+  }
+  const std::vector<std::string> limited{"sh", "-c",
+                                         "echo HTTP 429, retry after 2 seconds >&2; exit 1"};
+  CHECK(shop.run({"--max-wait", "500us", "--max-attempts", "2", "--quiet"}, limited).status == 75);
+}
+
 TEST_CASE("SIGTERM ends a run whose output nobody reads, and that has ended otherwise", "[run]") {
   const Workshop shop;
   const std::string pipe = shop.file("unread");

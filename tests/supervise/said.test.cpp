@@ -111,11 +111,16 @@ TEST_CASE("words that a command does not expect, and values that are empty, are 
   const Printed unknown = shop.run({"--nope"}, {"true"});
   CHECK(unknown.status == 2);
   CHECK_THAT(unknown.error, ContainsSubstring("not expected: --nope\n"));
-  for (const char* option : {"--store", "--run", "--workspace", "--max-wait"}) {
+  for (const char* option : {"--store", "--run", "--workspace", "--max-wait", "--key-file",
+                             "--budget", "--policy", "--contract", "--adapter", "--timeout",
+                             "--idle-timeout", "--kill-after", "--redact-pattern"}) {
     const Printed printed = run_program({TRIAGE_COMMAND, "run", option, "", "--", "true"});
     CHECK(printed.status == 2);
     CHECK_THAT(printed.error, ContainsSubstring(std::string(option) + ": it is empty"));
   }
+  const Printed twice = shop.run({"--budget", "tokens=1,tokens=2"}, {"true"});
+  CHECK(twice.status == 2);
+  CHECK_THAT(twice.error, ContainsSubstring("\"tokens\" is given twice"));
   const Printed nothing = shop.triage({"fork"});
   CHECK(nothing.status == 2);
   CHECK_THAT(nothing.error, ContainsSubstring("CHECKPOINT is missing"));

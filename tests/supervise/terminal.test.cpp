@@ -89,3 +89,17 @@ TEST_CASE("the journal names the session that a terminal's program has", "[termi
   const Printed listed = shop.triage({"checkpoint", "list", "--run", "r", "--all", "--json"});
   CHECK_THAT(listed.out, ContainsSubstring("process " + pid + " session " + pid + " start"));
 }
+
+TEST_CASE("progress is told as JSON Lines where JSON is asked for, at a terminal, too",
+          "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const std::string file = shop.file("coins.yaml");
+  std::ofstream(file) << "experiment: coins\nseeds: 12000\nagent: {steps: 3, recovers: 0.5}\n"
+                         "policies: [none, blind_retry]\n";
+  const Printed printed =
+      typing(shop, 0, {TRIAGE_COMMAND, "experiment", file, "--json", "--store", shop.store()});
+  INFO(printed.out << printed.error);
+  CHECK(printed.status == 0);
+  CHECK_THAT(printed.out, !ContainsSubstring("triage: coins") && !ContainsSubstring("\r"));
+}

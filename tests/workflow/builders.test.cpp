@@ -30,16 +30,17 @@ std::map<std::string, Json> outputs_of(const Crew& crew) {
   return outputs;
 }
 
-// A team of one agent that fails at tasks called "bad…".
+// A team of agents of which two fail at tasks called "bad…".
 Team team_of(const Team::Coordinator& coordinator, TeamLimits limits = {}) {
+  const auto work = [](const TaskInput& task, Context&) -> Json {
+    if (task.id.rfind("bad", 0) == 0) throw std::runtime_error("too hard");
+    return told(task);
+  };
   Team team("team", limits);
   team.coordinator(coordinator)
-      .agent("ann",
-             [](const TaskInput& task, Context&) -> Json {
-               if (task.id.rfind("bad", 0) == 0) throw std::runtime_error("too hard");
-               return told(task);
-             })
-      .agent("bob", [](const TaskInput& task, Context&) -> Json { return "bob:" + task.id; });
+      .agent("ann", work)
+      .agent("bob", [](const TaskInput& task, Context&) -> Json { return "bob:" + task.id; })
+      .agent("cyd", work);
   return team;
 }
 
@@ -174,6 +175,40 @@ TEST_CASE("a coordinator goes round a task that failed", "[workflow][team]") {
   REQUIRE_OK(result);
   CHECK(result.value().value().at("outputs") == Json{{"easy", "bob:easy"}});
   CHECK(result.value().value().at("failed") == Json{{"bad", "too hard"}});
+}
+
+TEST_CASE("a coordinator goes round each of two tasks that fail at once", "[workflow][team]") {
+  const Team team = team_of([](const TeamQuestion& asked, Context&) -> Json {
+    if (asked.failed.empty()) {
+      return plan({{{"id", "bad1"}},
+                   {{"id", "bad2"}, {"assignee", "cyd"}},
+                   {{"id", "after1"}, {"depends_on", {"bad1"}}},
+                   {{"id", "after2"}, {"depends_on", {"bad2"}}}});
+    }
+    const std::string number = asked.failed.substr(3);
+    Json patch = plan({{{"id", "easy" + number}, {"assignee", "bob"}}});
+    patch["supersede"] = {"after" + number};
+    return patch;
+  });
+  const auto result = WorkflowRun(built(team)).run("goal");
+  REQUIRE_OK(result);
+  CHECK(result.value().value() ==
+        Json{{"outputs", {{"easy1", "bob:easy1"}, {"easy2", "bob:easy2"}}},
+             {"failed", {{"bad1", "too hard"}, {"bad2", "too hard"}}}});
+}
+
+TEST_CASE("a plan is not changed more often than it may be, however much fails at once",
+          "[workflow][team]") {
+  int asked = 0;
+  const Team team = team_of(
+      [&](const TeamQuestion& question, Context&) -> Json {
+        ++asked;
+        if (!question.failed.empty()) return Json::object();
+        return plan({{{"id", "bad1"}}, {{"id", "bad2"}, {"assignee", "cyd"}}});
+      },
+      {.max_patches = 2});
+  REQUIRE_OK(WorkflowRun(built(team)).run("goal"));
+  CHECK(asked == 2);
 }
 
 TEST_CASE("a patch with a circle, a stranger or too much in it is refused, and nothing of it done",

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <future>
 #include <stop_token>
 #include <vector>
@@ -115,6 +117,9 @@ class Moody final : public ForwardingStore {
   Result<void> append(const Lease& lease, std::span<const Record> records,
                       RunStatus status) override {
     if (down) return Error{Errc::io, "no space left on device"};
+    for (const Record& one : records) {
+      if (labelled && one.kind() == RecordKind::checkpoint_labelled) labelled();
+    }
     return ForwardingStore::append(lease, records, status);
   }
   void append_group(std::span<AppendBatch> batches) override {
@@ -122,6 +127,7 @@ class Moody final : public ForwardingStore {
       batch.outcome = append(batch.lease, batch.records, batch.status);
   }
   std::atomic<bool> down{false};
+  std::function<void()> labelled{};  // Called before a label is written.
 };
 
 }  // namespace
@@ -348,6 +354,31 @@ TEST_CASE("a checkpoint with a label is made while the run is under way, or says
   WorkflowRun branch(graph, {.run_id = "branch", .store = store});
   REQUIRE_OK(branch.fork(to_string(made[0].value()), {}));
   CHECK(called(branch) == Labels{"b"});
+}
+
+TEST_CASE("a run may be asked and paused while a checkpoint of it is being written",
+          "[workflow][checkpoints]") {
+  const auto store = std::make_shared<Moody>(memory());
+  WorkflowRun* self = nullptr;
+  std::atomic<bool> writes{false};
+  std::atomic<bool> answered{false};
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) {
+                                           writes = true;
+                                           REQUIRE_OK(self->checkpoint("here"));
+                                           return n;
+                                         }))
+                               .start("a"));
+  WorkflowRun run(graph, {.run_id = "w", .store = store});
+  self = &run;
+  std::future<bool> asked;
+  store->labelled = [&] {  // On a thread of its own, or a fault would never end.
+    if (!writes) return;
+    asked = std::async(std::launch::async, [&] { return run.id() == "w" && run.pause(); });
+    answered = asked.wait_for(std::chrono::seconds(20)) == std::future_status::ready && asked.get();
+  };
+  REQUIRE_OK(run.run(1));
+  CHECK(answered);
 }
 
 TEST_CASE("a branch may begin at the entry of a run, with other inputs",

@@ -213,7 +213,7 @@ tasks: [{id: a, description: x}]
              ContainsSubstring("--input topik") && ContainsSubstring("topic"));
   const Printed sound = place.run(plain, {"--check"});
   CHECK(sound.status == 0);
-  CHECK_THAT(sound.out, ContainsSubstring("is sound: 1 tasks"));
+  CHECK(Json::parse(sound.out) == Json{{"file", plain}, {"sound", true}, {"tasks", 1}});
 }
 
 TEST_CASE(
@@ -310,6 +310,34 @@ touch "$3.go"; wait $pid; status=$?; cat "$3.err" >&2; exit $status)",
   INFO(done.error);
   CHECK(done.status == 0);
   CHECK(place.lines("log") == 2);
+}
+
+TEST_CASE("secrets that an agent prints when it fails are neither told nor stored",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string secret = "sk-ant-api03-" + std::string(40, 'Q');
+  const std::string file = place.write("leaks.yaml", R"(workflow: leaks
+agents:
+  fails: {command: [sh, -c, 'echo "HTTP 401 for key )" + secret +
+                                                         R"(" >&2; exit 1']}
+  prints: {command: [sh, -c, 'echo "the key is )" + secret +
+                                                         R"("']}
+tasks:
+  - {id: a, description: x, assignee: fails}
+  - {id: b, description: x, assignee: prints}
+)");
+  const auto stored = [&] {
+    return read_text(place.file("runs.db")) + read_text(place.file("runs.db-wal"));
+  };
+  const Printed failed = place.run(file);
+  CHECK(failed.status == 5);
+  CHECK_THAT(failed.error, ContainsSubstring("HTTP 401 for key [redacted]"));
+  for (const std::string& text : {failed.out, failed.error, stored()}) {
+    CHECK_THAT(text, !ContainsSubstring(secret));
+  }
+  const Printed as_it_is = place.run(file, {"--redact", "none"});
+  CHECK_THAT(as_it_is.error, ContainsSubstring(secret) && ContainsSubstring("--redact none"));
+  CHECK_THAT(stored(), ContainsSubstring(secret));
 }
 
 TEST_CASE("lists of runs do not show those that a workflow makes for its executors",

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
+#include "driver/stored_run.hpp"
 #include "kit.hpp"
 #include "triage/testing/simulated_clock.hpp"
 #include "triage/workflow/agent_executor.hpp"
+#include "triage/workflow/inspect.hpp"
 #include "triage/workflow/roundtrip.hpp"
 
 #include <atomic>
 #include <limits>
 #include <mutex>
+#include <random>
 #include <vector>
 
 using namespace triage;
@@ -55,14 +58,14 @@ struct Forgetful {
 };
 
 // 1, 2, 3 to one executor with the hooks.
-Workflow counting_executor(MoodyExecutor moody) {
+Workflow counting_executor(MoodyExecutor moody, ExecutorOptions options = {}) {
   return built(WorkflowBuilder("w")
                    .executor("feed",
                              [](const int& n, Context& context) {
                                context.send_to("count", n);
                                if (n < 3) context.send_to("feed", n + 1);
                              })
-                   .executor("count", moody)
+                   .executor("count", moody, std::move(options))
                    .start("feed")
                    .fan_out("feed", {"count", "feed"}));
 }
@@ -101,17 +104,170 @@ TEST_CASE("what a hook has not saved is not taken for done", "[workflow][executo
   std::atomic<int> broken{0};
   std::atomic<bool> works{true};
   const MoodyExecutor moody{.broken = &broken, .works = &works};
+  ExecutorOptions options;
+  if (GENERATE(false, true)) options.limits = Limits{};  // Then each delivery has its own run.
+  const auto graph = counting_executor(moody, options);
   const auto store = memory();
   broken = 1;
   works = false;
-  CHECK_FALSE(
-      WorkflowRun(counting_executor(moody), {.run_id = "w", .store = store}).run(1).has_value());
+  CHECK_FALSE(WorkflowRun(graph, {.run_id = "w", .store = store}).run(1).has_value());
   broken = 0;
   works = true;
-  WorkflowRun again(counting_executor(moody), {.run_id = "w", .store = store});
+  WorkflowRun again(graph, {.run_id = "w", .store = store});
   const auto result = again.resume();
   REQUIRE_OK(result);
   CHECK(result.value().value() == 6);  // Counted from the start, because nothing was saved.
+}
+
+namespace {
+
+// Adds up in a member, modulo a number.
+struct Summing {
+  int modulus = 1;
+  int sum = 0;
+  int operator()(const int& n) { return sum = (sum + n) % modulus; }
+  [[nodiscard]] Json save() const { return sum; }
+  Result<void> restore(const Json& saved) {
+    sum = saved.get<int>();
+    return outcome::success();
+  }
+};
+
+std::string input_name(std::size_t i) { return "n" + std::to_string(i); }
+
+// So many inputs, each of them sent to "sum".
+Workflow summing(std::size_t inputs, int modulus, const ExecutorOptions& options) {
+  WorkflowBuilder builder("w", {.deliver_inputs = false});
+  builder.executor("sum", Summing{modulus}, options);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const std::string id = input_name(i);
+    builder
+        .executor(id, stateless([id](const Json&, Context& context) {
+                    return context.input<int>(id).value();
+                  }))
+        .start(id)
+        .edge(id, "sum");
+  }
+  return built(builder);
+}
+
+Json given(const std::vector<int>& numbers) {
+  Json inputs = Json::object();
+  for (std::size_t i = 0; i < numbers.size(); ++i) inputs[input_name(i)] = numbers[i];
+  return inputs;
+}
+
+}  // namespace
+
+TEST_CASE("a branch runs again what an executor's members have made different, and nothing else",
+          "[workflow][executors][fork]") {
+  std::mt19937 rng(17);
+  const auto below = [&](unsigned n) { return static_cast<int>(rng() % n); };
+  std::size_t kept_behind = 0;
+  for (int round = 0; round < 100; ++round) {
+    const int modulus = 2 + below(3);
+    std::vector<int> before(2 + rng() % 6);
+    for (int& one : before) one = below(4);
+    std::vector<int> after = before;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      if (below(3) == 0) after[i] = below(4);
+    }
+    // The oracle: a delivery runs again if its message, or the sum before it, is another one.
+    std::set<int> expected;
+    std::vector<Json> sums;
+    int old_sum = 0;
+    int new_sum = 0;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const bool runs = before[i] != after[i] || old_sum != new_sum;
+      if (runs) expected.insert(static_cast<int>(i) + 1);
+      if (!runs && !expected.empty()) ++kept_behind;
+      old_sum = (old_sum + before[i]) % modulus;
+      new_sum = (new_sum + after[i]) % modulus;
+      sums.emplace_back(new_sum);
+    }
+    ExecutorOptions options;
+    if (below(2) == 0) options.limits = Limits{};
+    const auto graph = summing(before.size(), modulus, options);
+    const auto store = memory();
+    WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+    REQUIRE_OK(origin.run(given(before)));
+    const std::string from = to_string(origin.checkpoints().value().back().id);
+    const Fork edits{.inputs = given(after)};
+    const auto preview = preview_fork(*store, from, edits);
+    REQUIRE_OK(preview);
+    WorkflowRun branch(graph, {.run_id = "branch", .store = store});
+    const auto done = branch.fork(from, edits);
+    REQUIRE_OK(done);
+    INFO("round " << round << " modulo " << modulus << ": " << given(before) << " became "
+                  << given(after));
+    std::vector<Json> given_out;
+    for (const Output& one : done.value().outputs) given_out.push_back(one.value);
+    REQUIRE(given_out == sums);
+    std::set<int> ran;
+    const auto deliveries = branch.deliveries();
+    for (const DeliveryView& one : deliveries.value()) {
+      if (one.executor == "sum" && one.how != Ran::reused) ran.insert(one.occurrence);
+    }
+    REQUIRE(ran == expected);
+    for (const RerunView& one : preview.value()) {
+      if (one.executor != "sum" || !ran.contains(one.occurrence)) continue;
+      INFO("occurrence " << one.occurrence);
+      REQUIRE((one.how == Rerun::runs || one.how == Rerun::may_run));
+    }
+  }
+  CHECK(kept_behind > 20);
+}
+
+TEST_CASE("a branch of a run that an earlier version has made does not trust members either",
+          "[workflow][executors][fork]") {
+  const auto graph = summing(3, 100, {});
+  const auto store = memory();
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run(given({1, 1, 1})));
+  const auto latest = store->latest("origin");
+  REQUIRE_OK(latest);
+  Json changed{{"triage/edits", {{"inputs", {{"n1", 5}}}, {"changed", true}}}};
+  for (int occurrence = 1; occurrence <= 3; ++occurrence) {
+    const std::string key = "triage/done/sum/" + std::to_string(occurrence);
+    changed[key] = *latest.value().state.find(key);
+    REQUIRE(changed[key].erase("began") == 1);
+  }
+  const std::string from = to_string(origin.checkpoints().value().back().id);
+  REQUIRE_OK(workflow::detail::make_branch(store, "w", from, "branch", changed, {}));
+  WorkflowRun branch(graph, {.run_id = "branch", .store = store});
+  const auto done = branch.resume();
+  REQUIRE_OK(done);
+  REQUIRE(done.value().outputs.size() == 3);
+  CHECK(done.value().outputs[1].value == 6);
+  CHECK(done.value().outputs[2].value == 7);
+  CHECK(branch.handler_calls() == 3);  // Of n1, and twice of sum.
+}
+
+TEST_CASE("what a failed task has left out is not in the members of an executor that goes on",
+          "[workflow][executors]") {
+  std::atomic<bool> works{false};
+  ExecutorOptions options;
+  if (GENERATE(false, true)) options.limits = Limits{};
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("first", stateless([&](const int& n) -> Result<int> {
+                                           if (!works) return Error{Errc::io, "no"};
+                                           return n;
+                                         }),
+                                         {.instead = [](const Error&) { return make_message(0); }})
+                               .executor("second", [](const int&) { return 1; })
+                               .executor("sum", Summing{100}, options)
+                               .start("first")
+                               .start("second")
+                               .edge("first", "sum")
+                               .edge("second", "sum"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory()});
+  CHECK_ERRC(Errc::escalated, run.run(5));
+  works = true;
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  REQUIRE(done.value().outputs.size() == 2);
+  CHECK(done.value().outputs[0].value == 5);
+  CHECK(done.value().outputs[1].value == 6);
 }
 
 TEST_CASE("an executor that does nothing for too long has failed, however long it may take in all",

@@ -298,3 +298,64 @@ TEST_CASE("a branch asks again what an edit has made another question, and nothi
   CHECK(done.value().value() == 5);
   CHECK(called(same) == std::set<std::string>{"pay"});
 }
+
+TEST_CASE("an edit goes where the message went that was sent to one executor", "[workflow][fork]") {
+  const auto store = memory();
+  const auto pass = [](const int& n) { return n; };
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("a",
+                          [](const int& n, Context& context) {
+                            context.shared().set("note", n);
+                            context.send_to("b", n);
+                          })
+                .executor("b", pass)
+                .executor("c", pass)
+                .executor("odd", pass)
+                .executor("even", pass)
+                .start("a")
+                .fan_out("a", {"b", "c"})
+                .choice("b", {{when<int>([](int n) { return n % 2 == 1; }), "odd"}}, "even"));
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run(1));
+  CHECK(called(origin) == std::set<std::string>{"a", "b", "odd"});
+  const auto ran = [&](const std::string& from, const std::string& id, const Fork& edits) {
+    WorkflowRun branch(graph, {.run_id = id, .store = store});
+    REQUIRE_OK(branch.fork(from, edits));
+    return called(branch);
+  };
+  const std::string last = last_checkpoint(origin);
+  CHECK(ran(last, "state", {.state = {{"note", 5}}}).empty());
+  CHECK(ran(last, "output", {.outputs = {{"a", 3}}}) == std::set<std::string>{"b", "odd"});
+  // Without send_to, the edit itself says where it goes.
+  CHECK(ran(last, "other-way", {.outputs = {{"b", 4}}}) == std::set<std::string>{"even"});
+  const Fork both{.outputs = {{"a", 4}}, .state = {{"note", 5}}};
+  CHECK(ran(last, "both", both) == std::set<std::string>{"b", "even"});
+  // A branch of a branch edits what is edited already.
+  WorkflowRun edited(graph, {.run_id = "edited", .store = store});
+  REQUIRE_OK(edited.fork(last, {.outputs = {{"a", 4}, {"b", 6}}}));
+  const std::string further = last_checkpoint(edited);
+  CHECK(ran(further, "back", {.outputs = {{"b", 7}}}) == std::set<std::string>{"odd"});
+  CHECK(ran(further, "still", {.outputs = {{"a", 9}}}).empty());
+}
+
+TEST_CASE("a key that only an edit has set is in the state that the store shows",
+          "[workflow][fork]") {
+  const auto store = memory();
+  const auto graph = built(
+      WorkflowBuilder("w")
+          .executor("a", [](const int& n,
+                            Context& context) { return n + context.shared().value("more", 0); })
+          .start("a"));
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run(1));
+  WorkflowRun branch(graph, {.run_id = "branch", .store = store});
+  const auto done = branch.fork(last_checkpoint(origin), {.state = {{"more", 5}}});
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 6);
+  CHECK(branch.state().value().at("s||").at("more") == 5);
+  const WorkflowRun other(graph, {.run_id = "branch", .store = store});
+  const auto state = other.state();
+  REQUIRE_OK(state);
+  CHECK(state.value().value("s||", Json::object()).value("more", 0) == 5);
+}

@@ -57,6 +57,41 @@ edges:
              ContainsSubstring("5 executors"));
 }
 
+TEST_CASE("with --json every line that a workflow tells is one of JSON", "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("w.yaml", R"(workflow: w
+agents: {good: {command: [echo, "1"]}, bad: {command: ["false"]}}
+start: a
+executors: [{id: a, agent: good}, {id: b, agent: bad}]
+edges: [{from: a, to: b}]
+)");
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {TRIAGE_COMMAND, "workflow", "run", file, "--store",
+                               place.file("runs.db"), "--json"});
+    return run_program(more);
+  };
+  const auto events = [](const Printed& printed) {
+    std::vector<std::string> found;
+    std::istringstream lines(printed.error);
+    for (std::string line; std::getline(lines, line);) {
+      const Json event = Json::parse(line, nullptr, false);
+      REQUIRE(event.is_object());
+      found.push_back(event.at("event"));
+    }
+    return found;
+  };
+  const Printed failed = run({"--run", "one"});
+  CHECK(Json::parse(failed.out).is_object());
+  CHECK(events(failed) == std::vector<std::string>{"executor_started", "executor_completed",
+                                                   "executor_started", "executor_failed", "warning",
+                                                   "error"});
+  CHECK_THAT(failed.error, ContainsSubstring("to go on: triage workflow run"));
+  // Nothing was begun, so nothing can go on.
+  CHECK_THAT(run({"--run", "no id"}).error, !ContainsSubstring("to go on"));
+  CHECK(Json::parse(run({"--check"}).out) ==
+        Json{{"file", file}, {"sound", true}, {"executors", 2}});
+}
+
 TEST_CASE("a bad graph in a file is refused with all that is wrong", "[cli][workflow]") {
   const Place place;
   const std::string file = place.write("bad.yaml", R"(workflow: bad
@@ -255,4 +290,35 @@ edges:
   CHECK_THAT(
       place.run(bad).error,
       ContainsSubstring("edges[0].select is \"next\"; allowed from one executor to several"));
+}
+
+TEST_CASE("a second signal ends the commands of a file's run, which have not failed then",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("slow.yaml", R"(workflow: slow
+agents:
+  slow: {command: [sh, -c, 'echo ran >> )" + place.file("log") +
+                                                        R"(; exec sleep 60']}
+tasks:
+  - {id: first, description: x}
+  - {id: second, description: x, depends_on: [first]}
+)");
+  const Printed ended =
+      run_program({"/bin/sh", "-c",
+                   R"("$0" workflow run "$1" --store "$2" --run one --json 2> "$3.err" & pid=$!
+while [ ! -s "$3" ]; do sleep 0.01; done
+kill -TERM $pid
+while ! grep -q "begins nothing more" "$3.err"; do sleep 0.01; done
+kill -TERM $pid; wait $pid; status=$?; cat "$3.err" >&2; exit $status)",
+                   TRIAGE_COMMAND, file, place.file("runs.db"), place.file("log")});
+  INFO(ended.error);
+  CHECK(ended.status != 0);
+  CHECK_THAT(ended.error, !ContainsSubstring("failed:"));
+  const Json document = Json::parse(ended.out);
+  for (const Json& task : document.at("tasks")) {
+    CHECK(task.at("status") == "skipped");
+    CHECK(task.at("why") == "the workflow was aborted: interrupted");
+  }
+  CHECK_THAT(run_program({TRIAGE_COMMAND, "workflow", "show", place.file("runs.db"), "one"}).out,
+             ContainsSubstring("Stopped     aborted: interrupted"));
 }

@@ -177,3 +177,49 @@ TEST_CASE("what made an automatic checkpoint is no label, and no label may look 
   }
   CHECK_ERRC(Errc::not_found, store->run("x"));
 }
+
+TEST_CASE("what a run shows is new when another process has finished it", "[workflow][inspect]") {
+  const auto store = memory();
+  const TaskGraph graph = [] {
+    TaskGraph tasks("plan");
+    tasks.port<int>("score").agent("ann", [](const TaskInput&, Context& context) {
+      return context.request<int>("score", "how many?");
+    });
+    return tasks.task({.id = "a"});
+  }();
+  WorkflowRun mine(built(graph), {.run_id = "w", .store = store});
+  CHECK_ERRC(Errc::suspended, mine.run(nullptr));
+  CHECK(graph.tasks(mine).value().at(0).status == TaskStatus::pending);
+  WorkflowRun other(built(graph), {.run_id = "w", .store = store});
+  REQUIRE_OK(other.answer("a/1/score/1", 7));
+  REQUIRE_OK(other.resume());
+  REQUIRE_OK(mine.resume());
+  CHECK(mine.handler_calls() == 1);
+  CHECK(mine.state().value() == other.state().value());
+  CHECK(how_they_ran(mine) == std::map<std::string, Ran>{{"a", Ran::reused}});
+  const auto tasks = graph.tasks(mine);
+  REQUIRE_OK(tasks);
+  CHECK(tasks.value().at(0).status == TaskStatus::completed);
+  CHECK(tasks.value().at(0).output == 7);
+}
+
+TEST_CASE("why a run was stopped is not told of one that another process has finished",
+          "[workflow][inspect]") {
+  const auto store = memory();
+  WorkflowRun* self = nullptr;
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) {
+                                           if (self != nullptr) REQUIRE_OK(self->pause());
+                                           return n;
+                                         }))
+                               .executor("b", [](const int& n) { return n; })
+                               .start("a")
+                               .edge("a", "b"));
+  WorkflowRun mine(graph, {.run_id = "w", .store = store});
+  self = &mine;
+  CHECK_ERRC(Errc::cancelled, mine.run(1));
+  CHECK(mine.stopped().value().has_value());
+  REQUIRE_OK(WorkflowRun(graph, {.run_id = "w", .store = store}).resume());
+  REQUIRE_OK(mine.resume());
+  CHECK_FALSE(mine.stopped().value().has_value());
+}

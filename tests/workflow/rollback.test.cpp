@@ -142,3 +142,49 @@ TEST_CASE("an answer that was given before a rollback of the workflow is not ask
   CHECK(done.value().value() == 9);
   CHECK(tries == 2);
 }
+
+namespace {
+
+// Asks for a number; the first time it is `bad`, everything begins again.
+Workflow asking_for(const int bad) {
+  const auto tries = std::make_shared<std::atomic<int>>(0);
+  return built(WorkflowBuilder("w")
+                   .port<int>("n")
+                   .executor("topic", [](const int& n) { return n; })
+                   .executor("ask", [](const int&,
+                                       Context& context) { return context.request<int>("n", {}); })
+                   .executor("check", stateless([bad, tries](const int& n) -> Result<int> {
+                               if (n == bad && ++*tries == 1) return Error{Errc::io, "not now"};
+                               return n;
+                             }),
+                             {.policy = rolls_back({.back = 100, .or_start = true}),
+                              .rollback = RollbackScope::workflow})
+                   .start("topic")
+                   .chain({"topic", "ask", "check"}));
+}
+
+}  // namespace
+
+TEST_CASE("an answer is kept by a rollback of the workflow to before its question",
+          "[workflow][rollback]") {
+  WorkflowRun run(asking_for(9), {.run_id = "w", .store = memory()});
+  CHECK_ERRC(Errc::suspended, run.run(1));
+  REQUIRE_OK(run.answer("ask/1/n/1", 9));
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 9);
+  CHECK(called(run).contains("topic"));
+}
+
+TEST_CASE("answers that a restore has dropped do not come back with a rollback of the workflow",
+          "[workflow][rollback]") {
+  WorkflowRun run(asking_for(9), {.run_id = "w", .store = memory()});
+  CHECK_ERRC(Errc::suspended, run.run(1));
+  REQUIRE_OK(run.answer("ask/1/n/1", 5));
+  REQUIRE_OK(run.resume());
+  CHECK_ERRC(Errc::suspended, run.restore(to_string(run.checkpoints().value().front().id)));
+  REQUIRE_OK(run.answer("ask/1/n/1", 9));
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 9);
+}

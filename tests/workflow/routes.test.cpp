@@ -158,3 +158,35 @@ TEST_CASE("whatever is thrown while something is sent instead, the run fails and
   CHECK_THAT(failed.error().detail,
              ContainsSubstring("no disk (and what to send instead: an exception that is not"));
 }
+
+TEST_CASE("what a nested workflow sends out of several places comes in one order, whoever is first",
+          "[workflow][routes]") {
+  const auto pass = [](const int& n) { return n; };
+  std::atomic<bool> works{false};
+  std::vector<int> handled;
+  const auto inner = built(
+      WorkflowBuilder("inner", {.schedule = Schedule::eager})
+          .port<int>("number")
+          .executor("in", pass)
+          .executor("slow",
+                    [](const int&, Context& context) { return context.request<int>("number", {}); })
+          .executor("fast", pass)
+          .start("in")
+          .fan_out("in", {"slow", "fast"}));
+  const auto graph = built(WorkflowBuilder("outer", {.schedule = Schedule::eager})
+                               .executor("inner", inner)
+                               .executor("end", stateless([&](const int& n) -> Result<int> {
+                                           if (n == 10 && !works) return Error{Errc::io, "no"};
+                                           handled.push_back(n);
+                                           return n;
+                                         }))
+                               .start("inner")
+                               .edge("inner", "end"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .threads = 1});
+  CHECK_ERRC(Errc::suspended, run.run(2));
+  REQUIRE_OK(run.answer("inner/slow/1/number/1", 10));
+  CHECK_ERRC(Errc::io, run.resume());
+  works = true;
+  REQUIRE_OK(run.resume());
+  CHECK(handled == std::vector<int>{10, 2});
+}

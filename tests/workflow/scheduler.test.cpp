@@ -78,8 +78,11 @@ Trace run_machine(const Workflow& graph, Rng* rng) {
     trace.emplace_back(path, delivery.occurrence, delivery.superstep,
                        show(delivery.message.json()));
     const Message message = make_message(sent_by(path, delivery.message.json()));
-    scheduler.settle(
-        delivery, {{message, routes_of(plan, plan.nodes[delivery.node].edges, message).value()}});
+    const auto& edges = plan.nodes[delivery.node].edges;
+    const auto* exits = edges.empty() ? exits_of_output(plan, delivery.node) : &edges;
+    std::vector<Sent> sent;
+    if (exits != nullptr) sent.push_back({message, routes_of(plan, *exits, message).value()});
+    scheduler.settle(delivery, std::move(sent));
   }
   std::sort(trace.begin(), trace.end());
   return trace;
@@ -221,4 +224,51 @@ TEST_CASE("an eager graph delivers the same in whatever order work is settled",
     REQUIRE(expected.size() == nodes);
     for (int order = 0; order < 3; ++order) REQUIRE(run_machine(workflow, &rng) == expected);
   }
+}
+
+namespace {
+
+// A tree of executors and of workflows like it; its leaves send what leaves it.
+Workflow tree_to_schedule(Rng& rng, int depth, Schedule schedule) {
+  WorkflowBuilder builder("tree", {.schedule = schedule, .max_supersteps = 60});
+  const auto name = [](std::size_t i) { return "n" + std::to_string(i); };
+  const std::size_t nodes = 2 + below_in(rng, 5);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    if (depth > 0 && below_in(rng, 2) == 0) {
+      builder.executor(name(i), tree_to_schedule(rng, depth - 1, schedule));
+    } else {
+      builder.executor(name(i), [](const Json& json) { return json; });
+    }
+    if (i == 0) continue;
+    const std::size_t from = below_in(rng, i);
+    const std::size_t other = below_in(rng, i);
+    const Condition odd = [](const Message& message) { return message.json().get<int>() % 2 == 1; };
+    if (from != other && below_in(rng, 2) == 0) {
+      const Join join = below_in(rng, 2) == 0 ? Join::all() : Join::of(1 + below_in(rng, 2));
+      builder.fan_in({name(from), name(other)}, name(i), join);
+    } else {
+      builder.edge(name(from), name(i), below_in(rng, 2) == 0 ? odd : Condition());
+    }
+  }
+  return builder.start("n0").build().value();
+}
+
+}  // namespace
+
+TEST_CASE("an eager graph with graphs inside delivers what one of supersteps does",
+          "[workflow][scheduler]") {
+  std::size_t several = 0;
+  for (std::uint32_t graph = 0; graph < 1000; ++graph) {
+    Rng one(graph);
+    Rng same(graph);
+    const Workflow steps = tree_to_schedule(one, 2, Schedule::supersteps);
+    const Workflow eager = tree_to_schedule(same, 2, Schedule::eager);
+    const Trace expected = run_machine(steps, nullptr);
+    INFO("graph " << graph);
+    Rng order(graph);
+    for (int round = 0; round < 4; ++round) REQUIRE(run_machine(eager, &order) == expected);
+    several += static_cast<std::size_t>(std::count_if(
+        expected.begin(), expected.end(), [](const auto& call) { return std::get<1>(call) > 1; }));
+  }
+  CHECK(several > 1'000);
 }

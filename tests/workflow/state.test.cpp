@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "kit.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 #include <limits>
 
 using namespace triage;
@@ -311,4 +313,87 @@ TEST_CASE("a reducer that does not take a value is named with its key", "[workfl
   CHECK(value(reduce::sum(), std::numeric_limits<std::uint64_t>::max(), 1).is_number_float());
   CHECK(value(reduce::sum(), most, -1) == most - 1);
   CHECK(value(reduce::max(), "a", "b") == "b");
+}
+
+TEST_CASE("of what one delivery writes to a key with a reducer, each value is combined",
+          "[workflow][state]") {
+  // Counts the values that were written, so it is not associative.
+  const workflow::detail::Reducer count = [](const Json& before, const Json&) {
+    return Json(before.is_null() ? 1 : before.get<int>() + 1);
+  };
+  const Schedule schedule = GENERATE(Schedule::supersteps, Schedule::eager);
+  const auto store = memory();
+  const auto graph = built(WorkflowBuilder("w", {.schedule = schedule})
+                               .reducer("count", count)
+                               .reducer("list", reduce::append())
+                               .executor("first",
+                                         [](const int& n, Context& context) {
+                                           context.shared().set("count", "a");
+                                           context.shared().set("list", Json::array({1, 2}));
+                                           return n;
+                                         })
+                               .executor("second",
+                                         [](const int& n, Context& context) {
+                                           context.shared().set("count", "b");
+                                           context.shared().set("count", "c");
+                                           context.output(context.shared().value("count", 0));
+                                           context.shared().remove("list");
+                                           context.shared().set("list", 3);
+                                           context.output(context.shared().value("list", Json()));
+                                           return n;
+                                         })
+                               .executor("last",
+                                         [](const int&, Context& context) {
+                                           return Json{context.shared().value("count", 0),
+                                                       context.shared().value("list", Json())};
+                                         })
+                               .start("first")
+                               .chain({"first", "second", "last"}));
+  WorkflowRun run(graph, {.run_id = "w", .store = store});
+  const auto done = run.run(1);
+  REQUIRE_OK(done);
+  REQUIRE(done.value().outputs.size() == 3);
+  CHECK(done.value().outputs[0].value == 3);
+  CHECK(done.value().outputs[1].value == Json::array({3}));
+  CHECK(done.value().outputs[2].value == Json{3, Json::array({3})});
+  const auto stored = WorkflowRun(graph, {.run_id = "w", .store = store}).state();
+  REQUIRE_OK(stored);
+  CHECK(stored.value().at("s||").at("count") == 3);
+}
+
+namespace {
+
+// The processor time of a chain of so many tasks; all see the first one's word, too.
+double milliseconds_of_chain(int length) {
+  TaskGraph graph("chain");
+  graph.agent("ann", [](const TaskInput& task, Context& context) -> Json {
+    if (task.context.empty()) context.shared().set("word", 7);
+    if (context.shared().value("word", 0) != 7) throw std::logic_error("the word is lost");
+    return 1 + (task.context.empty() ? 0 : task.context[0].output.get<int>());
+  });
+  for (int i = 0; i < length; ++i) {
+    Task task{.id = std::to_string(i)};
+    if (i > 0) task.depends_on = {std::to_string(i - 1)};
+    graph.task(std::move(task));
+  }
+  WorkflowRun run(built(graph), {.threads = 1});
+  const auto now = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+  };
+  const double before = now();
+  REQUIRE_OK(run.run(nullptr));
+  const double took = now() - before;
+  CHECK(run.state().value().at("s||tasks").at(std::to_string(length - 1)) == length);
+  return took;
+}
+
+}  // namespace
+
+TEST_CASE("a chain that is four times as long takes some four times as long", "[workflow][state]") {
+  const auto least = [](int length) {
+    return std::min(milliseconds_of_chain(length), milliseconds_of_chain(length));
+  };
+  CHECK(least(4'000) < 9 * least(1'000));
 }

@@ -6,7 +6,9 @@
 #include "triage/workflow/inspect.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <thread>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -297,4 +299,78 @@ TEST_CASE("a budget that is spent is an event, at once and in the store", "[work
   }
   CHECK(stored == 1);
   CHECK(to_string(WorkflowEventKind::budget_spent) == "budget_spent");
+}
+
+TEST_CASE("a run that is aborted says so although something fails because of it",
+          "[workflow][stop]") {
+  const bool aborts = GENERATE(true, false);
+  WorkflowRun* self = nullptr;
+  std::atomic<bool> works{false};
+  const auto work = stateless([&](const int& n) -> Result<int> {
+    if (works) return n;
+    REQUIRE_OK(aborts ? self->abort("enough") : self->pause());
+    return Error{Errc::io, "the line is dead"};
+  });
+  const auto graph =
+      built(WorkflowBuilder("w").executor("a", work).executor("b", work).start("a").start("b"));
+  const auto store = memory();
+  WorkflowRun run(graph, {.run_id = "w", .store = store, .threads = 1});
+  self = &run;
+  const auto failed = run.run(1);
+  CHECK_ERRC(aborts ? Errc::cancelled : Errc::io, failed);
+  CHECK_THAT(failed.error().detail, ContainsSubstring(aborts ? "enough" : "the line is dead"));
+  CHECK(how_they_ran(run) == std::map<std::string, Ran>{
+                                 {"a", Ran::failed}, {"b", aborts ? Ran::skipped : Ran::pending}});
+  const auto stopped = WorkflowRun(graph, {.run_id = "w", .store = store}).stopped();
+  REQUIRE_OK(stopped);
+  REQUIRE(stopped.value().has_value());
+  CHECK(stopped.value()->how == (aborts ? StopKind::aborted : StopKind::paused));
+  works = true;
+  REQUIRE_OK(run.resume());
+}
+
+TEST_CASE("a pause ends waiting in line for a resource, which is waited for when the run goes on",
+          "[workflow][stop]") {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> acts{false};
+  std::atomic<bool> gave_up{false};
+  const auto until = [](const std::atomic<bool>& flag) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!flag && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+    return flag.load();
+  };
+  struct AtTheEnd {
+    std::atomic<bool>& flag;
+    ~AtTheEnd() { flag = true; }
+  };
+  WorkflowRun* self = nullptr;
+  bool in_time = false;
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("first", stateless([&](const int&, Context& context) {
+                            return context.effect_on("account", "first", [&] {
+                              acts = true;
+                              until(begun);
+                              REQUIRE_OK(self->pause());
+                              in_time = until(gave_up);
+                              return 1;
+                            });
+                          }))
+                .executor("second", stateless([&](const int&, Context& context) {
+                            begun = true;
+                            until(acts);
+                            const AtTheEnd told{gave_up};
+                            return context.effect_on("account", "second", [] { return 2; });
+                          }))
+                .start("first")
+                .start("second"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .threads = 2});
+  self = &run;
+  CHECK_ERRC(Errc::cancelled, run.run(1));
+  CHECK(in_time);
+  CHECK(how_they_ran(run) ==
+        std::map<std::string, Ran>{{"first", Ran::done}, {"second", Ran::pending}});
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().outputs.size() == 2);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "driver/stored_run.hpp"
 #include "kit.hpp"
+#include "triage/workflow/crew.hpp"
 
 #include <atomic>
 #include <map>
@@ -178,4 +180,94 @@ TEST_CASE("while a plan is worked on, its tasks say how far they are", "[workflo
   const auto after = graph.tasks(run);
   REQUIRE_OK(after);
   for (const TaskView& view : after.value()) CHECK(view.status == TaskStatus::completed);
+}
+
+namespace {
+
+// "a" returns the message, "b" what it sees of "a"; both are noted.
+TaskGraph passing_on(std::vector<std::string>& seen) {
+  TaskGraph graph("inside");
+  graph
+      .agent("worker",
+             [&](const TaskInput& task) {
+               const Json& got = task.id == "a" ? task.message : task.context.at(0).output;
+               seen.push_back(task.id + " " + got.get<std::string>());
+               return got;
+             })
+      .task({.id = "a"})
+      .task({.id = "b", .depends_on = {"a"}});
+  return graph;
+}
+
+// The messages "x" and "y" to what is inside.
+Workflow asked_twice(const Workflow& inside) {
+  return built(WorkflowBuilder("outer")
+                   .executor("start",
+                             [](const Json&, Context& context) {
+                               context.send("x");
+                               context.send("y");
+                             })
+                   .executor("tasks", inside)
+                   .start("start")
+                   .edge("start", "tasks"));
+}
+
+}  // namespace
+
+TEST_CASE("a task list inside a workflow keeps the outputs of one message from those of another",
+          "[workflow][tasks]") {
+  std::vector<std::string> seen;
+  const TaskGraph graph = passing_on(seen);
+  const auto store = memory();
+  WorkflowRun run(asked_twice(built(graph)), {.run_id = "w", .store = store, .threads = 1});
+  REQUIRE_OK(run.run(nullptr));
+  CHECK(seen == std::vector<std::string>{"a x", "a y", "b x", "b y"});
+  const auto output_of = [&](const WorkflowRun& shown, std::size_t task) {
+    const auto tasks = graph.tasks(shown, "tasks");
+    REQUIRE_OK(tasks);
+    return tasks.value()[task].output;
+  };
+  CHECK(output_of(run, 1) == "y");
+  // An edit of an output is one of the last.
+  const std::string from = to_string(run.checkpoints().value().back().id);
+  seen.clear();
+  WorkflowRun branch(asked_twice(built(graph)), {.run_id = "b", .store = store, .threads = 1});
+  REQUIRE_OK(branch.fork(from, {.outputs = {{"tasks/a", "z"}}}));
+  CHECK(seen == std::vector<std::string>{"b z"});
+  CHECK(output_of(branch, 0) == "z");
+
+  // Earlier versions stored the output for every message under the task's name.
+  const auto latest = store->latest("w");
+  REQUIRE_OK(latest);
+  Json done = *latest.value().state.find("triage/done/tasks/a/2");
+  done["wrote"][0][1] = "a";
+  const Json changed{{"triage/done/tasks/a/2", done}, {"triage/done/tasks/b/2", nullptr}};
+  REQUIRE_OK(workflow::detail::make_branch(store, "outer", from, "old", changed, {}));
+  seen.clear();
+  WorkflowRun old(asked_twice(built(graph)), {.run_id = "old", .store = store, .threads = 1});
+  REQUIRE_OK(old.resume());
+  CHECK(seen == std::vector<std::string>{"b y"});
+  CHECK(output_of(old, 0) == "y");
+}
+
+TEST_CASE("a manager of a crew inside a workflow chooses again for each message",
+          "[workflow][crew]") {
+  Crew crew("crew");
+  std::vector<std::string> done;
+  crew.agent("ann",
+             [&](const TaskInput&) {
+               done.emplace_back("ann");
+               return 1;
+             })
+      .agent("bob",
+             [&](const TaskInput&) {
+               done.emplace_back("bob");
+               return 1;
+             })
+      .manager(
+          [](const TaskInput& task) { return std::string(task.message == "x" ? "ann" : "bob"); })
+      .task({.id = "a"});
+  WorkflowRun run(asked_twice(built(crew)), {.run_id = "w", .store = memory(), .threads = 1});
+  REQUIRE_OK(run.run(nullptr));
+  CHECK(done == std::vector<std::string>{"ann", "bob"});
 }

@@ -143,7 +143,7 @@ Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
   return outcome::success();
 }
 
-Result<void> PlanBoard::apply(const Json& patch) {
+Result<void> PlanBoard::apply(const Json& patch, const std::string& about) {
   if (!patch.is_object())
     return wrong_patch("it is " + show(patch).substr(0, 100) + "; allowed is an object");
   TRIAGE_TRYV(check_kinds(patch));
@@ -178,6 +178,9 @@ Result<void> PlanBoard::apply(const Json& patch) {
     tasks[id]["status"] = "skipped";
   }
   TRIAGE_TRYV(check(tasks, order.size()));
+  if (const auto answered = tasks.find(about); answered != tasks.end()) {
+    answered->second.erase("asked");
+  }
   for (auto& [id, task] : tasks) {
     const auto before = tasks_.find(id);
     if (before == tasks_.end() || before->second != task) set(id, task);
@@ -186,9 +189,9 @@ Result<void> PlanBoard::apply(const Json& patch) {
   state_.set("order", order_);
   state_.set("patches", ++patches_);
   if (questions_ > 0) state_.set("questions", --questions_);
-  // Failed tasks that no patch bypasses.
+  // Failed tasks that no patch bypasses, or will.
   for (const std::string& id : order_) {
-    if (is(tasks_[id], "failed")) give_up_on(id);
+    if (is(tasks_[id], "failed") && !tasks_[id].contains("asked")) give_up_on(id);
   }
   return outcome::success();
 }
@@ -229,6 +232,9 @@ Json PlanBoard::outputs_before(const Json& task) const {
 
 Json PlanBoard::question(const std::string& task, const std::string& why) {
   state_.set("questions", ++questions_);
+  Json asked = tasks_.at(task);
+  asked["asked"] = true;
+  set(task, std::move(asked));
   Json done = Json::array();
   for (const std::string& id : order_) {
     const Json& one = tasks_.at(id);

@@ -15,14 +15,15 @@ class PlanBoard {
  public:
   PlanBoard(Context& context, const std::vector<std::string>& agents, const TeamLimits& limits);
 
-  // Applies a whole patch or nothing. Errors: Errc::invalid_argument, naming the problem.
-  [[nodiscard]] Result<void> apply(const Json& patch);
+  // Applies a whole patch or nothing. about: the failed task that the coordinator was asked about;
+  // empty: none. Errors: Errc::invalid_argument, naming the problem.
+  [[nodiscard]] Result<void> apply(const Json& patch, const std::string& about);
   void complete(const std::string& task, const Json& output);
   void fail(const std::string& task, const std::string& why);
   // Fails everything that depends on a failed task and has not begun.
   void give_up_on(const std::string& task);
-  // Whether the coordinator may be asked again.
-  [[nodiscard]] bool may_change() const { return patches_ < limits_.max_patches; }
+  // Whether the coordinator may be asked again: each open question will bring a patch, too.
+  [[nodiscard]] bool may_change() const { return patches_ + questions_ < limits_.max_patches; }
   // The question for the coordinator; the plan is not finished before it is answered.
   [[nodiscard]] Json question(const std::string& task, const std::string& why);
 

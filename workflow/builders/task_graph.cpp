@@ -2,6 +2,7 @@
 #include "triage/workflow/task_graph.hpp"
 #include "base/json_words.hpp"
 #include "base/nearest.hpp"
+#include "definition/task_outputs.hpp"
 #include "members.hpp"
 #include "triage/detail/try.hpp"
 
@@ -12,9 +13,8 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
-// Tasks send each other only how they ended. Outputs are stored once, in the shared state.
+// Tasks send each other only how they ended.
 constexpr const char* outcome_type = "task";
-constexpr const char* outputs_scope = "tasks";
 
 Json ended(const std::string& task, TaskStatus status, const std::string& why = {}) {
   Json json{{"task", task}, {"status", to_string(status)}};
@@ -91,23 +91,29 @@ std::vector<Json> outcomes_in(const Json& message) {
   return {message};
 }
 
+using Indices = std::map<std::string, std::size_t, std::less<>>;
+
+Indices indices_of(const std::vector<Task>& tasks) {
+  Indices indices;
+  for (std::size_t i = 0; i < tasks.size(); ++i) indices.emplace(tasks[i].id, i);
+  return indices;
+}
+
 // All direct and indirect dependencies, in the order of the tasks.
-std::vector<std::string> ancestors(const std::vector<Task>& tasks, const Task& task) {
-  std::map<std::string, const Task*, std::less<>> by_id;
-  for (const Task& one : tasks) by_id.emplace(one.id, &one);
-  std::set<std::string> seen;
-  std::vector<std::string> next = task.depends_on;
+std::vector<std::string> ancestors(const std::vector<Task>& tasks, const Indices& indices,
+                                   const Task& task) {
+  std::set<std::size_t> seen;
+  std::vector<const Task*> next{&task};
   while (!next.empty()) {
-    const std::string id = std::move(next.back());
+    const Task& one = *next.back();
     next.pop_back();
-    if (!seen.insert(id).second) continue;
-    const auto& further = by_id.at(id)->depends_on;
-    next.insert(next.end(), further.begin(), further.end());
+    for (const std::string& id : one.depends_on) {
+      const std::size_t index = indices.find(id)->second;
+      if (seen.insert(index).second) next.push_back(&tasks[index]);
+    }
   }
   std::vector<std::string> ordered;
-  for (const Task& one : tasks) {
-    if (seen.contains(one.id)) ordered.push_back(one.id);
-  }
+  for (const std::size_t index : seen) ordered.push_back(tasks[index].id);
   return ordered;
 }
 
@@ -200,7 +206,8 @@ TaskGraph::Work TaskGraph::worker(const Task& task) const {
     return [choose = manager_, agents = agents_](const TaskInput& input,
                                                  Context& context) -> Result<Json> {
       // A choice that cannot be is not recorded, so that there may be another one.
-      const std::string who = context.effect("triage.manager", [&] {
+      const std::string key = detail::task_output_key("triage.manager", context.occurrence());
+      const std::string who = context.effect(key, [&] {
         std::string chosen = choose(input);
         if (!agents.contains(chosen)) throw EffectNotDone(nobody(input.id, chosen, agents));
         return chosen;
@@ -248,9 +255,10 @@ Result<void> TaskGraph::check() const {
   if (const std::string cycle = find_cycle(tasks_); !cycle.empty()) {
     return wrong_graph("tasks depend on each other in a circle: " + cycle);
   }
+  const Indices indices = indices_of(tasks_);
   for (const Task& task : tasks_) {
     if (task.context_from.empty()) continue;
-    const std::vector<std::string> before = ancestors(tasks_, task);
+    const std::vector<std::string> before = ancestors(tasks_, indices, task);
     for (const std::string& one : task.context_from) {
       if (std::find(before.begin(), before.end(), one) != before.end()) continue;
       return wrong_graph("task \"" + printable(task.id) + "\" has the context \"" + printable(one) +
@@ -269,6 +277,7 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
   return [task = std::move(task), work = std::move(work), context_of = std::move(context_of)](
              const Json& message, Context& context) -> Result<TaskMessage> {
     const bool starts = task.depends_on.empty();
+    std::set<std::string> completed;
     for (const Json& one : starts ? std::vector<Json>() : outcomes_in(message)) {
       const auto before = one.at("task").template get<std::string>();
       const auto status = one.at("status").template get<std::string>();
@@ -286,18 +295,23 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
         json["cascaded"] = true;
         return TaskMessage{std::move(json)};
       }
+      if (status == to_string(TaskStatus::completed)) completed.insert(before);
     }
     TaskInput input{.id = task.id, .description = task.description};
     if (starts) input.message = message;
-    Scope outputs = context.shared(outputs_scope);
+    Scope outputs = context.shared(detail::task_outputs_scope);
+    const int occurrence = context.occurrence();
     for (const std::string& before : context_of) {
-      if (const auto output = outputs.find(before)) input.context.push_back({before, *output});
+      auto output = outputs.find(detail::task_output_key(before, occurrence));
+      // Stored by an earlier version.
+      if (!output && occurrence > 1 && completed.contains(before)) output = outputs.find(before);
+      if (output) input.context.push_back({before, *output});
     }
     if (task.condition && !task.condition(input)) {
       return TaskMessage{ended(task.id, TaskStatus::skipped, "its condition does not hold")};
     }
     TRIAGE_TRY(output, work(input, context));
-    outputs.set(task.id, std::move(output));
+    outputs.set(detail::task_output_key(task.id, occurrence), std::move(output));
     return TaskMessage{ended(task.id, TaskStatus::completed)};
   };
 }
@@ -313,12 +327,13 @@ Result<Workflow> TaskGraph::build() const {
   for (const auto& [agent, capacity] : capacities_) of_workflow.capacities[agent] = capacity;
   WorkflowBuilder builder(id_, std::move(of_workflow));
   for (const auto& declare : ports_) declare(builder);
+  const Indices indices = indices_of(tasks_);
   for (const Task& task : tasks_) {
     std::vector<std::string> context_of;
     if (task.context == TaskContext::listed) {
       context_of = task.context_from.empty() ? task.depends_on : task.context_from;
     }
-    if (task.context == TaskContext::all) context_of = ancestors(tasks_, task);
+    if (task.context == TaskContext::all) context_of = ancestors(tasks_, indices, task);
     ExecutorOptions options{
         .version = task.version + "\n" + task.assignee + "\n" + task.description,
         .policy = task.policy,

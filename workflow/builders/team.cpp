@@ -61,7 +61,9 @@ auto coordinator_handler(Team::Coordinator plan) {
       asked.goal = question;
       context.shared("team").set("goal", question);
     }
-    return {{"patch", plan(asked, context)}};
+    Json answer{{"patch", plan(asked, context)}};
+    if (!asked.failed.empty()) answer["about"] = asked.failed;
+    return answer;
   });
 }
 
@@ -123,7 +125,7 @@ Result<Workflow> Team::build() const {
                                  const Json& news, Context& context) -> Result<void> {
     PlanBoard board(context, names, limits);
     if (news.contains("patch")) {
-      TRIAGE_TRYV(board.apply(news.at("patch")));
+      TRIAGE_TRYV(board.apply(news.at("patch"), news.value("about", std::string())));
       context.plan_patched();
     } else if (news.contains("failed")) {
       const auto task = news.at("task").get<std::string>();

@@ -68,7 +68,9 @@ Result<void> DeliveryCall::perform(Instance& executor) {
                  .type = FailureType::timeout,
                  .reason = "deadline"});
   }
-  for (const auto& [key, value] : own_) finished_.writes.push_back({key.first, key.second, value});
+  for (const auto& [key, values] : own_) {
+    for (const JsonPtr& value : values) finished_.writes.push_back({key.first, key.second, value});
+  }
   return outcome::success();
 }
 
@@ -113,19 +115,17 @@ JsonPtr DeliveryCall::read(const std::string& scope, std::string_view key) {
   JsonPtr before = around_.values.read(delivery_, scope, key);
   if (around_.stored) finished_.reads.emplace(read_name(scope, key), digest_of_read(scope, before));
   if (own == own_.end()) return before;
-  JsonPtr now = around_.values.combined(scope, wanted.second, before, own->second);
+  JsonPtr now = std::move(before);
+  for (const JsonPtr& one : own->second) {
+    now = around_.values.combined(scope, wanted.second, now, one);
+  }
   return now && now->is_null() ? nullptr : now;
 }
 
 void DeliveryCall::write(const std::string& scope, std::string_view key, Json value) {
-  const std::pair<std::string, std::string> wanted{scope, std::string(key)};
-  JsonPtr written = std::make_shared<const Json>(std::move(value));
-  const auto own = own_.find(wanted);
-  if (own == own_.end()) {
-    own_.emplace(wanted, std::move(written));
-  } else {  // A reducer combines both.
-    own->second = around_.values.combined(scope, wanted.second, own->second, written);
-  }
+  std::vector<JsonPtr>& own = own_[{scope, std::string(key)}];
+  if (!around_.values.combines(scope, std::string(key))) own.clear();
+  own.push_back(std::make_shared<const Json>(std::move(value)));
 }
 
 std::string DeliveryCall::private_scope() const { return detail::private_scope(node_.path); }

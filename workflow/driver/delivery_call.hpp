@@ -4,6 +4,7 @@
 
 #include "call.hpp"
 #include "definition/checkpointer.hpp"
+#include "definition/halt.hpp"
 #include "records/finished.hpp"
 #include "requests.hpp"
 #include "triage/failure.hpp"
@@ -36,6 +37,7 @@ struct Surroundings {
   Json rolled_back{};    // The attempt since the run was rolled back as a whole, if it was.
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
   Work* work = nullptr;
+  const Halt* halt = nullptr;            // Null if nobody can ask for one.
   std::shared_ptr<Clock> given_clock{};  // The same, to sleep by, and for runs below this one.
 };
 
@@ -106,7 +108,8 @@ class DeliveryCall final : public Call {
   TimePoint active_{};  // When it was last active; under mutex_, like the next.
   bool was_idle_ = false;
   Finished finished_{};
-  std::map<std::pair<std::string, std::string>, JsonPtr> own_{};  // What the call has written.
+  // What the call has written, by scope and key; several values only if they are to be combined.
+  std::map<std::pair<std::string, std::string>, std::vector<JsonPtr>> own_{};
   std::vector<Asked> asked_{};
   std::map<std::string, int, std::less<>> requests_{};  // Number of requests by port.
   std::optional<Error> sticky_{};

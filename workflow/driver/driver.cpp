@@ -32,6 +32,7 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       kept_(plan_.nodes.size()),
       work_(options.threads, options.pool) {
   around_.work = &work_;
+  around_.halt = options_.halt;
   around_.reconciliations = options_.reconciliations;
   lending_ = std::make_shared<LendingClock>(options_.clock, work_, options_.halt);
   around_.given_clock = lending_;
@@ -51,14 +52,10 @@ void each_of(const State& state, std::string_view prefix, const Found& found) {
 
 }  // namespace
 
-Result<void> Driver::load() {
+Result<void> Driver::load(Driven& driven) {
   before_ = attempt_.state();
   parts_.begin_with(before_);
-  timeline_ = timeline_of(before_);
-  if (options_.restored) {
-    timeline_ = std::to_string(attempt_.number());
-    attempt_.update_state(Json{{std::string(timeline_key), timeline_}});
-  }
+  note_timeline(driven);
   note_rollback();
   if (stopped_from(before_.find(stopped_key))) {
     attempt_.update_state(Json{{std::string(stopped_key), nullptr}});
@@ -68,11 +65,7 @@ Result<void> Driver::load() {
     verify_ = true;
     around_.refuses_effects = edits->value("effects", std::string()) == refuse_new;
     if (edits->contains("changed")) around_.branch = attempt_.run_id();
-    if (edits->contains("state")) {
-      for (const auto& [key, value] : edits->at("state").items()) {
-        values_.begin_with(shared_scope("", ""), key, value);
-      }
-    }
+    begin_with_edits(values_, before_);
   }
   each_of(before_, withheld_prefix, [&](const std::string&, const Json& since) {
     verify_ |= !since.is_null();  // Values that others derived from the lost state may differ now.
@@ -90,9 +83,23 @@ Result<void> Driver::load() {
   return outcome::success();
 }
 
+// A rollback does not bring back the answers that a restore has dropped.
+void Driver::note_timeline(Driven& driven) {
+  const std::string before = timeline_of(before_);
+  timeline_ = before;
+  if (options_.restored) {
+    timeline_ = std::to_string(attempt_.number());
+  } else if (attempt_.recovery() != nullptr &&
+             attempt_.recovery()->action == RecoveryAction::Kind::rollback) {
+    timeline_ = driven.timeline.value_or(before);
+  }
+  if (timeline_ != before) attempt_.update_state(Json{{std::string(timeline_key), timeline_}});
+  driven.timeline = timeline_;
+}
+
 Result<Json> Driver::run(Driven& driven) {
   if (attempt_.number() == 1 && attempt_.state().empty()) checkpoints_.entry();
-  TRIAGE_TRYV(load());
+  TRIAGE_TRYV(load(driven));
   scheduler_.start(message_of_inputs(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
   if (halted()) checkpoints_.happened(CheckpointTrigger::terminate_signal);
@@ -103,7 +110,10 @@ Result<Json> Driver::run(Driven& driven) {
     driven.error = driven_on.error();
     return std::move(driven_on).error();
   }
-  if (!failed_.empty()) return first_failure(driven);
+  if (!failed_.empty()) {
+    if (halted()) note_stopped(driven, how_halted());
+    return first_failure(driven);
+  }
   if (late_) return deadline_passed(driven);
   if (spent_) return budget_spent(driven);
   if (halted() && scheduler_.waiting() + scheduler_.left() > 0) return stopped(driven);
@@ -344,6 +354,7 @@ Result<void> Driver::settle(Ended ended) {
     return outcome::success();
   }
   note(ended, ended.reused ? Ran::reused : Ran::done);
+  if (ended.reused) kept_[delivery.node].instance.reset();  // It has not seen this one.
   if (!ended.finished.failed.empty()) {
     failed_tasks_.push_back("executor \"" + plan_.nodes[delivery.node].path +
                             "\": " + ended.finished.failed);

@@ -52,6 +52,7 @@ struct Driven {
   std::optional<RecoveryAction> rollback{};  // Of the whole run, as decided by a policy.
   std::vector<Viewed> deliveries{};
   std::optional<Stopped> stopped{};
+  std::optional<std::string> timeline{};  // Of the run's requests, as of its latest attempt.
 };
 
 struct DriverOptions {
@@ -109,7 +110,7 @@ class Driver {
     Json withheld = Json::object();
   };
 
-  [[nodiscard]] Result<void> load();
+  [[nodiscard]] Result<void> load(Driven& driven);
   [[nodiscard]] Result<void> load_answers();
   [[nodiscard]] Result<bool> settle_request(const Asked& asked);
   [[nodiscard]] Result<bool> go_on_without_answers();
@@ -121,6 +122,8 @@ class Driver {
   [[nodiscard]] Result<void> drive();
   [[nodiscard]] Result<bool> replay(const Delivery& delivery);
   [[nodiscard]] bool still_true(const Delivery& delivery, const Finished& finished) const;
+  [[nodiscard]] std::string known_to(std::size_t node) const;
+  [[nodiscard]] bool knows_the_same(std::size_t node, const Finished& finished) const;
   [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
   void take_instead(Ended& ended);
   void note(const Ended& ended, Ran how);
@@ -151,10 +154,12 @@ class Driver {
   [[nodiscard]] Error first_failure(Driven& driven);
   [[nodiscard]] bool may_begin();
   [[nodiscard]] bool halted() const noexcept;
+  [[nodiscard]] Stopped how_halted() const;
   [[nodiscard]] Error stopped(Driven& driven);
   void note_stopped(Driven& driven, Stopped how);
   [[nodiscard]] Result<void> end_superstep();
   void note_rollback();
+  void note_timeline(Driven& driven);
   [[nodiscard]] bool go_on_within_budget();
   [[nodiscard]] Error budget_spent(Driven& driven);
   [[nodiscard]] Error deadline_passed(Driven& driven);

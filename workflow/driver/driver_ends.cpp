@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Running a delivery under its own policy, and ending a workflow without a result.
+#include "base/digest.hpp"
 #include "base/run_catching.hpp"
 #include "driver.hpp"
 #include "triage/agent.hpp"
@@ -108,7 +109,8 @@ void Driver::call_under_policy(Ended& ended) {
     call_once(ended, inner);
     if (ended.thrown) std::rethrow_exception(ended.thrown);
     if (ended.error) return *ended.error;
-    if (ended.status == Status::parked) return Json();
+    // Nothing to be taken for the delivery's result; see go_on.
+    if (ended.status == Status::parked || ended.unsaved) return Json();
     // In full, because the parts of a run that was rolled back may be gone by then.
     Json none;
     return stored_form(ended, {.fresh = none});
@@ -131,12 +133,19 @@ void Driver::call_under_policy(Ended& ended) {
             {"answers", answered(answers_, node.path, ended.delivery.occurrence)}};
   if (!around_.rolled_back.is_null()) task["rolled_back"] = around_.rolled_back;
   if (const int asked = asked_here(ended.delivery); asked > 0) task["asked_here"] = asked;
+  const std::string key = finished_key(node.path, ended.delivery.occurrence);
+  // It had finished, and what it read then is different now: that result is not this one's.
+  const Json* outdated = before_.empty() ? nullptr : before_.find(key);
+  if (outdated != nullptr && outdated->is_object() && !outdated->contains("failed")) {
+    task["outdated"] = triage::detail::digest(show(*outdated)).substr(0, 16);
+  }
   const RunOptions options{.parent = &attempt_};
   const auto go_on = [&]() -> Result<Json> {
     if (!options_.store) return agent.run(task, options);
     const RunId id = inner_run_id(attempt_.run_id(), show(task));
     Result<Json> done = agent.run_or_resume(id, task, {.run = options});
-    if (done && !called && done.value().is_null()) {  // It had asked, and has no answer yet.
+    // It had asked, and has no answer yet; or its hook had failed, so what it knew is lost.
+    if (done && !called && done.value().is_null()) {
       TRIAGE_TRYV(triage::detail::run_catching([&] { return options_.store->erase(id); }));
       done = agent.run_or_resume(id, task, {.run = options});
     }
@@ -153,7 +162,6 @@ void Driver::call_under_policy(Ended& ended) {
     return;
   }
   if (ended.status == Status::parked || called) return;
-  const std::string key = finished_key(node.path, ended.delivery.occurrence);
   auto finished = from_stored(plan_, parts_, key, done.value());
   ended.status = finished ? Status::done : Status::failed;
   if (finished) {

@@ -58,11 +58,15 @@ std::optional<WorkflowEventKind> event_of(const Stopped& how) {
   return std::nullopt;
 }
 
-// Somebody wants it to end, and it is not at its end.
-Error Driver::stopped(Driven& driven) {
+Stopped Driver::how_halted() const {
   Stopped how{.how = StopKind::cancelled};
   if (options_.halt != nullptr) how = options_.halt->how().value_or(std::move(how));
-  note_stopped(driven, std::move(how));
+  return how;
+}
+
+// Somebody wants it to end, and it is not at its end.
+Error Driver::stopped(Driven& driven) {
+  note_stopped(driven, how_halted());
   return {Errc::cancelled, what_stopped(*driven.stopped)};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is taken from the store instead of being run, and what is put there.
+#include "base/digest.hpp"
 #include "base/json_words.hpp"
 #include "driver.hpp"
 #include "schedule/router.hpp"
@@ -21,7 +22,7 @@ Result<bool> Driver::replay(const Delivery& delivery) {
   TRIAGE_TRY(finished, from_stored(plan_, parts_, key, *stored));
   if (!finished.failed.empty() && options_.retry_failed) return outcome::success(false);
   if (verify_ && !still_true(delivery, finished)) return outcome::success(false);
-  if (finished.edited) {
+  if (finished.edited && !finished.routed) {
     TRIAGE_TRYV(route_again(delivery, finished));
   }
   TRIAGE_TRYV(settle({.delivery = delivery, .finished = std::move(finished), .reused = true}));
@@ -32,6 +33,7 @@ Result<bool> Driver::replay(const Delivery& delivery) {
 bool Driver::still_true(const Delivery& delivery, const Finished& finished) const {
   if (finished.edited) return true;
   if (finished.input != digest_of(delivery.message)) return false;
+  if (!knows_the_same(delivery.node, finished)) return false;
   for (const auto& [what, digest] : finished.reads) {
     if (what.rfind("i|", 0) == 0) {
       const std::string key = what.substr(2);
@@ -46,14 +48,37 @@ bool Driver::still_true(const Delivery& delivery, const Finished& finished) cons
   return true;
 }
 
-// Routes an edited message anew.
+// A hash of what the executor's hook gave last; empty if nothing of it is stored.
+std::string Driver::known_to(std::size_t node) const {
+  const bool stored = options_.store && plan_.nodes[node].spec->type.has_hooks &&
+                      policies_.of_node[node] != Policies::off;
+  if (!stored) return {};
+  return triage::detail::digest(show(kept_[node].saved)).substr(0, 16);
+}
+
+// Whether the executor's members are as they were when it began this.
+bool Driver::knows_the_same(std::size_t node, const Finished& finished) const {
+  const std::string now = known_to(node);
+  if (now.empty()) return true;
+  // A record of an earlier version: what has run again may have changed them.
+  if (finished.began.empty()) return kept_[node].instance == nullptr;
+  return finished.began == now && kept_[node].withheld.empty();
+}
+
+// Routes an edited message anew, unless the one before it was sent to somebody in particular.
 Result<void> Driver::route_again(const Delivery& delivery, Finished& finished) const {
-  const PlanNode& node = plan_.nodes[delivery.node];
   for (Sent& sent : finished.sent) {
-    const auto* exits = node.edges.empty() ? exits_of_output(plan_, delivery.node) : &node.edges;
-    if (exits == nullptr) continue;
-    TRIAGE_TRY(routes, routes_of(plan_, *exits, sent.message));
-    sent.routes = std::move(routes);
+    for (const auto* exits :
+         {&plan_.nodes[delivery.node].edges, exits_of_output(plan_, delivery.node)}) {
+      if (exits == nullptr || exits->empty()) continue;
+      if (finished.was) {
+        TRIAGE_TRY(before, routes_of(plan_, *exits, *finished.was));
+        if (before != sent.routes) continue;
+      }
+      TRIAGE_TRY(routes, routes_of(plan_, *exits, sent.message));
+      sent.routes = std::move(routes);
+      break;
+    }
   }
   return outcome::success();
 }
@@ -83,6 +108,7 @@ void Driver::take_instead(Ended& ended) {
     auto routes = routes_of(plan_, node.edges, message);
     if (!checked || !routes) return fail(checked ? routes.error().detail : checked.error().detail);
     Finished finished = begun_as(plan_, ended.delivery, around_.stored);
+    finished.began = known_to(ended.delivery.node);
     if (own.instead_is_failure) finished.failed = error.detail.empty() ? "failed" : error.detail;
     finished.sent.push_back({std::move(message), std::move(routes).value()});
     ended.finished = std::move(finished);
@@ -154,6 +180,7 @@ void Driver::compare_resources() {
 void Driver::ask_hook(Ended& ended, const Instance& instance) {
   const std::size_t node = ended.delivery.node;
   ended.unsaved.reset();
+  ended.finished.began = known_to(node);
   if (!instance.has_state() || policies_.of_node[node] == Policies::off) return;
   try {
     Json saved = instance.save();

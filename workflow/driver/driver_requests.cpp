@@ -58,13 +58,14 @@ Result<bool> Driver::settle_request(const Asked& asked) {
   return outcome::success(true);
 }
 
-// Nothing else can run, so deliveries whose request has expired continue. True if there are any.
+// Nothing else can run, so deliveries whose request has expired continue, and those whose answer is
+// there: it came while others ran, or the question is asked again since a rollback. True if there
+// are any.
 Result<bool> Driver::go_on_without_answers() {
   // All are settled before any begins: handlers read the answers without a lock.
   std::vector<bool> settled(parked_.size(), false);
   for (std::size_t i = 0; i < parked_.size(); ++i) {
     for (const Asked& asked : parked_[i].asked) {
-      if (!is_expired(asked, *options_.clock)) continue;
       TRIAGE_TRY(now, settle_request(asked));
       if (now) settled[i] = true;
     }

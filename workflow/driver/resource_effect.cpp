@@ -10,6 +10,7 @@
 #include "base/digest.hpp"
 #include "base/run_catching.hpp"
 #include "delivery_call.hpp"
+#include "run/linked_stop.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
 #include "work.hpp"
@@ -138,7 +139,9 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
         own_line(*around_.store, inner_run_id(root, show(resource)))));
     if (!place->is_first()) {
       const Lent lent(*around_.work);
-      if (!place->wait(around_.clock, deadline(), stop_token())) return waited_enough();
+      const triage::detail::LinkedStop either(
+          stop_token(), around_.halt != nullptr ? around_.halt->waits() : std::stop_token());
+      if (!place->wait(around_.clock, deadline(), either.token())) return waited_enough();
     }
   }
   Duration look = first_look;

@@ -70,7 +70,7 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
     if (id_.empty()) id_ = attempt.run_id();
     looked_ = true;
   }
-  driven_ = {.begun = true};
+  driven_ = {.begun = true, .timeline = std::move(driven_.timeline)};
   const detail::WorkflowBody& body = *workflow_.body();
   const Json& started_with = task.at("parts");
   const State state = attempt.state();
@@ -103,7 +103,9 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
        .at_work = &at_work_,
        .halt = &halt_});
   Result<Json> done = driver.run(driven_);
-  if (driven_.stopped && driven_.stopped->how == StopKind::paused) stop_.request_stop();
+  const bool paused = driven_.stopped && driven_.stopped->how == StopKind::paused;
+  // Else something has failed, which is recorded as such.
+  if (paused && !done && done.error().code == Errc::cancelled) stop_.request_stop();
   return done;
 }
 
@@ -196,19 +198,39 @@ Result<std::vector<WorkflowCheckpoint>> WorkflowRun::Body::checkpoints() const {
 
 Result<CheckpointId> WorkflowRun::Body::checkpoint(std::string_view label) {
   TRIAGE_TRYV(triage::detail::check_own_prefix(label, "a checkpoint's label"));
-  const std::scoped_lock lock(mutex_);
-  if (attempt_ == nullptr || !options_.store) {
-    return Error{Errc::not_found, attempt_ == nullptr
+  // Not locked: the store takes its time, and others may ask the run something meanwhile.
+  struct Use {
+    explicit Use(Body& of) : body(of) {
+      const std::scoped_lock lock(body.mutex_);
+      attempt = body.attempt_;
+      if (attempt != nullptr) ++body.users_;
+    }
+    ~Use() {
+      const std::scoped_lock lock(body.mutex_);
+      if (attempt != nullptr && --body.users_ == 0) body.unused_.notify_all();
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    Body& body;
+    Attempt* attempt = nullptr;
+  };
+  const Use use(*this);
+  if (use.attempt == nullptr || !options_.store) {
+    return Error{Errc::not_found, use.attempt == nullptr
                                       ? "the run is not under way in this object"
                                       : "there is no store to keep a checkpoint in"};
   }
-  return attempt_->checkpoint(label);
+  return use.attempt->checkpoint(label);
 }
 
 Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
   {
     const std::scoped_lock lock(mutex_);
     going_ = false;
+    if (!driven_.begun) {  // What it showed before may be outdated; the store is not.
+      shown_ = {};
+      looked_ = false;
+    }
   }
   if (!done) {
     Error error = std::move(done).error();

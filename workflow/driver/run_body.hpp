@@ -13,6 +13,7 @@
 #include "triage/workflow/run.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -69,8 +70,7 @@ class WorkflowRun::Body {
     }
     const RunId run = id();
     if (run.empty()) return Error{Errc::not_found, "the run has not begun"};
-    TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, run, workflow_));
-    return detail::state_after(workflow_, stored);
+    return detail::stored_state(*options_.store, run, workflow_);
   }
 
   Result<std::vector<DeliveryView>> deliveries() const {
@@ -149,7 +149,8 @@ class WorkflowRun::Body {
     return view;
   }
 
-  // While the callable runs, other threads may make checkpoints through its attempt.
+  // While the callable runs, other threads may make checkpoints through its attempt. It waits for
+  // them at its end.
   class UnderWay {
    public:
     UnderWay(Body& body, Attempt& attempt) : body_(body) {
@@ -157,12 +158,13 @@ class WorkflowRun::Body {
       body_.attempt_ = &attempt;
     }
     ~UnderWay() {
-      const std::scoped_lock lock(body_.mutex_);
+      std::unique_lock lock(body_.mutex_);
       body_.attempt_ = nullptr;
       body_.shown_.state = body_.driven_.state;
       body_.shown_.asked = body_.driven_.asked;
       body_.shown_.stopped = body_.driven_.stopped;
       body_.shown_.deliveries = std::move(body_.driven_.deliveries);
+      body_.unused_.wait(lock, [&] { return body_.users_ == 0; });
     }
     UnderWay(const UnderWay&) = delete;
     UnderWay& operator=(const UnderWay&) = delete;
@@ -178,11 +180,13 @@ class WorkflowRun::Body {
   std::optional<std::string> begin_at_{};
   detail::Driven driven_{};  // Of the thread that drives the run.
   mutable std::mutex mutex_{};
-  Attempt* attempt_ = nullptr;  // Under mutex_, like the next two; set while one is in progress.
-  bool going_ = false;          // So is the run, between two attempts, too.
-  RunId id_;                    // Constant once set.
-  detail::Driven shown_{};      // Left behind by the newest pass.
-  bool looked_ = false;         // There was one.
+  Attempt* attempt_ = nullptr;  // Under mutex_, like the next three; set while one is in progress.
+  std::size_t users_ = 0;       // Checkpoints that are being made.
+  std::condition_variable unused_{};
+  bool going_ = false;      // So is the run, between two attempts, too.
+  RunId id_;                // Constant once set.
+  detail::Driven shown_{};  // Left behind by the newest pass.
+  bool looked_ = false;     // There was one.
   // What was pending when the journal had so many records: people answer one after another.
   struct Pending {
     Sequence last = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "branch.hpp"
 #include "base/nearest.hpp"
+#include "definition/task_outputs.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -15,14 +16,13 @@ Error wrong_edit(std::string text) { return {Errc::invalid_argument, std::move(t
 
 std::string quoted_name(std::string_view name) { return "\"" + printable(name) + "\""; }
 
-// The last delivery that the executor had finished: its key and its stored form.
-std::pair<std::string, const Json*> last_of(const State& state, const std::string& path) {
-  std::pair<std::string, const Json*> last{};
+// The last delivery that the executor had finished: its occurrence and its stored form.
+std::pair<int, const Json*> last_of(const State& state, const std::string& path) {
+  std::pair<int, const Json*> last{};
   for (int occurrence = 1;; ++occurrence) {
-    const std::string key = finished_key(path, occurrence);
-    const Json* stored = state.find(key);
+    const Json* stored = state.find(finished_key(path, occurrence));
     if (stored == nullptr || stored->is_null()) return last;
-    last = {key, stored};
+    last = {occurrence, stored};
   }
 }
 
@@ -42,21 +42,24 @@ bool is_task(const std::string& path, const Json& stored, const Json& message) {
 }
 
 // The task has completed with this output, which is in the shared state, whatever it did.
-void set_task_output(const std::string& path, Json& stored, Json& message, const Json& value) {
+void set_task_output(const std::string& path, int occurrence, Json& stored, Json& message,
+                     const Json& value) {
   const std::size_t slash = path.rfind('/');
   const std::string task = id_in(path);
+  const std::string key = task_output_key(task, occurrence);
   const std::string scope =
-      shared_scope(slash == std::string::npos ? "" : path.substr(0, slash), "tasks");
+      shared_scope(slash == std::string::npos ? "" : path.substr(0, slash), task_outputs_scope);
   message["v"] = Json{{"task", task}, {"status", "completed"}};
   Json& writes = stored["wrote"];
   for (Json& write : writes) {
-    if (write.at(0) == scope && write.at(1) == task) return set_written(write, value);
+    const bool its_output = write.at(1) == key || write.at(1) == task;  // Or of an earlier version.
+    if (write.at(0) == scope && its_output) return set_written(write, value);
   }
-  writes.push_back(Json::array({scope, task, value}));
+  writes.push_back(Json::array({scope, key, value}));
 }
 
 // What was sent instead of a result counts as sent.
-Result<Json> with_output(const std::string& path, Json stored, const Json& value) {
+Result<Json> with_output(const std::string& path, int occurrence, Json stored, const Json& value) {
   const std::size_t sent = stored.contains("sent") ? stored["sent"].size() : 0;
   const std::size_t out = stored.contains("out") ? stored["out"].size() : 0;
   if (sent + out != 1) {
@@ -66,10 +69,16 @@ Result<Json> with_output(const std::string& path, Json stored, const Json& value
   }
   Json& message = stored[sent == 1 ? "sent" : "out"].at(0);
   const bool of_task = is_task(path, stored, message);
+  // Its routes say whether it was sent to somebody in particular.
+  if (!stored.value("edited", false) || stored.value("routed", false)) {
+    stored["was"] = message;
+    stored["was"].erase("to");
+  }
   message.erase("p");
   message["v"] = value;
-  if (of_task) set_task_output(path, stored, message, value);
+  if (of_task) set_task_output(path, occurrence, stored, message, value);
   stored["edited"] = true;
+  stored.erase("routed");
   stored.erase("failed");
   return outcome::success(std::move(stored));
 }
@@ -112,6 +121,7 @@ Result<void> edit_state(const std::vector<std::string>& executors, const State& 
     Json stored = changed.contains(record) ? changed[record] : *state.find(record);
     Json& write = stored["wrote"].at(index);
     write = Json::array({write.at(0), write.at(1), value, nullptr, true});
+    if (!stored.value("edited", false)) stored["routed"] = true;
     stored["edited"] = true;
     changed[record] = std::move(stored);
   }
@@ -143,15 +153,15 @@ Result<Json> checked_edits(const std::vector<std::string>& executors, const RunI
                         ", whose output is edited, does not exist" +
                         triage::detail::allowed_names(path, executors));
     }
-    const auto [key, stored] = last_of(checkpoint, path);
+    const auto [occurrence, stored] = last_of(checkpoint, path);
     if (stored == nullptr) {
       return wrong_edit("executor " + quoted_name(path) +
                         ", whose output is edited, has not finished at the checkpoint; allowed "
                         "are those that have");
     }
     TRIAGE_TRYV(check_json(value, "an edited output"));
-    TRIAGE_TRY(edited, with_output(path, *stored, value));
-    changed[key] = std::move(edited);
+    TRIAGE_TRY(edited, with_output(path, occurrence, *stored, value));
+    changed[finished_key(path, occurrence)] = std::move(edited);
   }
   if (edits.state.is_object()) {
     TRIAGE_TRYV(edit_state(executors, checkpoint, edits.state, changed));

@@ -126,10 +126,16 @@ Result<void> take_member(const Plan& plan, const Parts& parts, const std::string
     finished.saved = value;
   } else if (key == "kept") {
     finished.saved = parts.expand(value);
+  } else if (key == "began") {
+    finished.began = value.get<std::string>();
   } else if (key == "failed") {
     finished.failed = value.get<std::string>();
   } else if (key == "edited") {
     finished.edited = value.get<bool>();
+  } else if (key == "routed") {
+    finished.routed = value.get<bool>();
+  } else if (key == "was") {
+    finished.was = message_from(parts, value);
   }
   return outcome::success();
 }
@@ -173,6 +179,14 @@ Message completed(Message message) {
 
 std::string finished_key(const std::string& path, int occurrence) {
   return std::string(finished_prefix) + path + "/" + std::to_string(occurrence);
+}
+
+void begin_with_edits(Values& values, const State& state) {
+  const Json* edits = state.find(edits_key);
+  if (edits == nullptr || !edits->contains("state")) return;
+  for (const auto& [key, value] : edits->at("state").items()) {
+    values.begin_with(shared_scope("", ""), key, value);
+  }
 }
 
 std::string read_name(const std::string& scope, std::string_view key) {
@@ -242,6 +256,7 @@ Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk) {
   } else if (finished.saved) {
     stored["saved"] = *finished.saved;
   }
+  if (!finished.began.empty()) stored["began"] = finished.began;
   if (!finished.failed.empty()) stored["failed"] = finished.failed;
   if (finished.edited) stored["edited"] = true;
   if (finished.superstep != 0) stored["step"] = finished.superstep;
@@ -254,6 +269,7 @@ Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk) {
 
 Finished without_private(Finished finished, const std::string& scope) {
   finished.saved.reset();
+  finished.began.clear();
   std::erase_if(finished.writes, [&](const Write& write) { return write.scope == scope; });
   const std::string of_scope = read_name(scope, "");
   std::erase_if(finished.reads, [&](const auto& read) {

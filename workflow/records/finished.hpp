@@ -21,8 +21,13 @@ struct Finished {
   // What was read, named by read_name() → digest of its value.
   std::map<std::string, std::string> reads{};
   std::optional<Json> saved{};  // The hook's result, if it changed.
-  std::string failed{};         // Why it failed, if it did; `sent` informs the others.
-  bool edited = false;          // A person has changed what it sent or wrote.
+  // Hash of the hook's result that it began with; empty: no hook, or a record of an earlier
+  // version.
+  std::string began{};
+  std::string failed{};          // Why it failed, if it did; `sent` informs the others.
+  bool edited = false;           // A person has changed what it sent or wrote.
+  bool routed = false;           // … but not what it sent.
+  std::optional<Message> was{};  // What it had sent in place of an edited message.
   int superstep = 0;
   // Executor and occurrence of its messages' senders; empty: from outside, or an old record.
   std::vector<std::pair<std::string, int>> from{};
@@ -50,6 +55,9 @@ inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".
 
 // Without the values of this scope and without the hook's result.
 [[nodiscard]] Finished without_private(Finished finished, const std::string& scope);
+
+// What the edits of a branch have put where nobody had written before.
+void begin_with_edits(Values& values, const State& state);
 
 // Names a value of the state; includes the scope's length to separate it from the key.
 [[nodiscard]] std::string read_name(const std::string& scope, std::string_view key);

@@ -23,8 +23,9 @@ struct StoredFinished {
                                                                     const RunId& run,
                                                                     const Workflow& workflow);
 [[nodiscard]] DeliveryView view_of(const Workflow& workflow, const StoredFinished& stored);
-// The values of all scopes, by scope and key. Calls reducers. Errors: Errc::conflict.
-[[nodiscard]] Result<Json> state_after(const Workflow& workflow,
-                                       const std::vector<StoredFinished>& stored);
+// The values of all scopes, by scope and key. Calls reducers. Errors: those of stored_deliveries;
+// Errc::conflict.
+[[nodiscard]] Result<Json> stored_state(CheckpointStore& store, const RunId& run,
+                                        const Workflow& workflow);
 
 }  // namespace triage::inline v0_1::workflow::detail

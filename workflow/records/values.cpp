@@ -90,12 +90,44 @@ std::shared_ptr<const Values::Past> Values::past_of(const Delivery& delivery) co
   return past;
 }
 
+// Whether the newest entry is of a delivery that led to the reader. Goes back from the reader, no
+// further than to others that see it: so who reads what is near, or what those before it have read,
+// does not look at its whole past.
+bool Values::sees_newest(const Delivery& reader, const Written& written) const {
+  const Origin newest = written.entries.back().writer;
+  const std::scoped_lock lock(pasts_mutex_);
+  const auto sees = [&](const Origin& one) {
+    return (one.node == newest.node && one.occurrence >= newest.occurrence) ||
+           written.seen_by.contains(one);
+  };
+  const Origin before{reader.node, reader.occurrence - 1};
+  if (sees(before) || std::any_of(reader.from.begin(), reader.from.end(), sees)) return true;
+  std::set<Origin> known{before};
+  known.insert(reader.from.begin(), reader.from.end());
+  std::vector<Origin> next(known.begin(), known.end());
+  for (std::size_t i = 0; i < next.size(); ++i) {  // The near ones first.
+    const auto causes = causes_.find(next[i]);
+    if (causes == causes_.end()) continue;
+    std::vector<Origin> further = causes->second;
+    further.push_back({next[i].node, next[i].occurrence - 1});
+    for (const Origin& cause : further) {
+      if (sees(cause)) {
+        written.seen_by.insert({reader.node, reader.occurrence});
+        return true;
+      }
+      if (known.insert(cause).second) next.push_back(cause);
+    }
+  }
+  return false;
+}
+
 JsonPtr Values::read_eager(const Delivery& reader, const Key& key) const {
   const std::shared_lock lock(mutex_);
   const auto found = written_.find(key);
   if (found == written_.end()) return fold(key, {});
-  const auto past = past_of(reader);
   const bool all = reducer(key.first, key.second) != nullptr;  // Else the newest takes their place.
+  if (!all && sees_newest(reader, found->second)) return fold(key, {found->second.entries.back()});
+  const auto past = past_of(reader);
   std::vector<Entry> visible;
   for (const Entry& entry : found->second.entries) {
     if (!belongs_to(*past, entry.writer)) continue;
@@ -172,12 +204,10 @@ Result<void> Values::check_writers(const Key& key, const Delivery& writer) const
     }
     return outcome::success();
   }
-  const auto past = past_of(writer);
-  for (const Entry& entry : found->second.entries) {
-    const bool other = entry.writer.node != writer.node;
-    if (other && !belongs_to(*past, entry.writer)) return conflict(entry.writer.node);
-  }
-  return outcome::success();
+  // Who wrote it last has seen all before it.
+  const std::size_t last = found->second.entries.back().writer.node;
+  if (last == writer.node || sees_newest(writer, found->second)) return outcome::success();
+  return conflict(last);
 }
 
 Result<void> Values::add(const Delivery& writer, std::span<const Write> writes) {
@@ -191,6 +221,7 @@ Result<void> Values::add(const Delivery& writer, std::span<const Write> writes) 
     Entry entry{origin, writer.superstep, write.value, write.sets};
     if (schedule_ == Schedule::supersteps) written.of_node[writer.node].written.push_back(entry);
     written.entries.push_back(std::move(entry));
+    written.seen_by.clear();
   }
   if (schedule_ == Schedule::eager && writer.occurrence == 1) {
     const std::scoped_lock own(pasts_mutex_);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -47,6 +48,10 @@ class Values {
   // What the reader would see after writing this itself.
   [[nodiscard]] JsonPtr combined(const std::string& scope, const std::string& key,
                                  const JsonPtr& before, const JsonPtr& written) const;
+  // Whether what is written is combined with what was there, instead of taking its place.
+  [[nodiscard]] bool combines(const std::string& scope, const std::string& key) const {
+    return reducer(scope, key) != nullptr;
+  }
   // A value from before the run.
   void begin_with(const std::string& scope, const std::string& key, const Json& value) {
     committed_[{scope, key}] = std::make_shared<const Json>(value);
@@ -78,6 +83,9 @@ class Values {
   struct Written {
     std::vector<Entry> entries{};
     std::map<std::size_t, Own> of_node{};
+    // Eager, under pasts_mutex_: deliveries that are known to see the newest entry, though it is
+    // not of a delivery whose messages they got.
+    mutable std::set<Origin> seen_by{};
   };
 
   [[nodiscard]] const Reducer* reducer(const std::string& scope, const std::string& key) const;
@@ -88,6 +96,7 @@ class Values {
     const auto known = past.find(origin.node);
     return known != past.end() && origin.occurrence <= known->second;
   }
+  [[nodiscard]] bool sees_newest(const Delivery& reader, const Written& written) const;
   [[nodiscard]] Result<void> check_writers(const Key& key, const Delivery& writer) const;
   [[nodiscard]] JsonPtr read_eager(const Delivery& reader, const Key& key) const;
   [[nodiscard]] JsonPtr committed(const Key& key) const;

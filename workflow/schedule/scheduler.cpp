@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "scheduler.hpp"
+#include "router.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+// By edge: whether messages of several executors may come along it, out of a nested workflow.
+std::vector<bool> edges_of_several(const Plan& plan) {
+  std::map<const std::vector<Exit>*, int> senders;
+  for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+    const PlanNode& one = plan.nodes[node];
+    const bool outputs = one.edges.empty() || one.spec->type.takes_context;
+    const auto* exits = exits_of_output(plan, node);
+    if (outputs && exits != nullptr) ++senders[exits];
+  }
+  std::vector<bool> several(plan.edges.size());
+  for (const auto& [exits, count] : senders) {
+    for (const Exit& exit : *exits) several[exit.edge] = several[exit.edge] || count > 1;
+  }
+  return several;
+}
+
+}  // namespace
 
 Scheduler::Scheduler(const Plan& plan, Schedule schedule, int max_supersteps)
     : plan_(plan),
@@ -16,13 +37,16 @@ Scheduler::Scheduler(const Plan& plan, Schedule schedule, int max_supersteps)
   for (const std::size_t capacity : plan.pools) {
     pools_.push_back({.free = static_cast<std::ptrdiff_t>(capacity)});
   }
+  held_of_.resize(plan.edges.size(), none);
+  const std::vector<bool> several = edges_of_several(plan);
   for (std::size_t i = 0; i < plan.edges.size(); ++i) {
-    if (plan.edges[i].spec->kind == EdgeSpec::Kind::fan_in) {
-      buffers_[i].sources.resize(plan.edges[i].spec->sources.size());
-      if (schedule == Schedule::eager && plan.edges[i].spec->join.kind != Join::Kind::all) {
-        held_.push_back({.edge = i, .distances = Distances(plan, i)});
-      }
-    }
+    const EdgeSpec& spec = *plan.edges[i].spec;
+    const bool joins = spec.kind == EdgeSpec::Kind::fan_in;
+    if (joins) buffers_[i].sources.resize(spec.sources.size());
+    const bool waits_for_all = !joins || spec.join.kind == Join::Kind::all;
+    if (schedule != Schedule::eager || (waits_for_all && !several[i])) continue;
+    held_of_[i] = held_.size();
+    held_.push_back({.edge = i, .distances = Distances(plan, i)});
   }
 }
 
@@ -152,38 +176,36 @@ void Scheduler::deliver(std::size_t node, std::vector<Origin> from, int superste
 void Scheduler::route(const Origin& origin, int superstep, std::vector<Sent>& sent) {
   for (Sent& one : sent) {
     for (const Route& route : one.routes) {
-      const PlanEdge& edge = plan_.edges[route.edge];
-      if (edge.spec->kind == EdgeSpec::Kind::fan_in && schedule_ == Schedule::eager &&
-          edge.spec->join.kind != Join::Kind::all) {
-        hold(route.edge, route.target, {origin, superstep, one.message});
-        continue;
-      }
-      if (edge.spec->kind == EdgeSpec::Kind::fan_in) {
-        join(route.edge, route.target, {origin, superstep, one.message});
-        continue;
-      }
-      for (const std::size_t node : edge.targets[route.target]) {
-        deliver(node, {origin}, superstep + 1, one.message);
+      if (const std::size_t held = held_of_[route.edge]; held != none) {
+        hold(held_[held], route.target, {origin, superstep, one.message});
+        ++waiting_;
+      } else {
+        pass_on(route.edge, route.target, {origin, superstep, one.message});
       }
     }
   }
 }
 
-void Scheduler::hold(std::size_t edge, std::size_t source, Buffered message) {
-  const auto held =
-      std::find_if(held_.begin(), held_.end(), [&](const Held& one) { return one.edge == edge; });
+void Scheduler::pass_on(std::size_t edge, std::size_t target, Buffered message) {
+  const PlanEdge& along = plan_.edges[edge];
+  if (along.spec->kind == EdgeSpec::Kind::fan_in) return join(edge, target, std::move(message));
+  for (const std::size_t node : along.targets[target]) {
+    deliver(node, {message.origin}, message.superstep + 1, message.message);
+  }
+}
+
+void Scheduler::hold(Held& held, std::size_t target, Buffered message) {
   const auto later = [](const std::pair<std::size_t, Buffered>& a,
                         const std::pair<std::size_t, Buffered>& b) {
     return std::tie(a.second.superstep, a.second.origin) <
            std::tie(b.second.superstep, b.second.origin);
   };
-  std::pair<std::size_t, Buffered> one{source, std::move(message)};
-  const auto place = std::upper_bound(held->messages.begin(), held->messages.end(), one, later);
-  held->messages.insert(place, std::move(one));
-  ++waiting_;
+  std::pair<std::size_t, Buffered> one{target, std::move(message)};
+  const auto place = std::upper_bound(held.messages.begin(), held.messages.end(), one, later);
+  held.messages.insert(place, std::move(one));
 }
 
-// Whether no delivery in progress can send this fan-in a message no later than its first one.
+// Whether no delivery in progress can send along this edge a message no later than its first one.
 bool Scheduler::is_next(std::size_t index) {
   Held& held = held_[index];
   const int superstep = held.messages.front().second.superstep;
@@ -204,10 +226,12 @@ bool Scheduler::is_next(std::size_t index) {
   }
   return std::none_of(held_.begin(), held_.end(), [&](const Held& other) {
     if (other.edge == held.edge || other.messages.empty()) return false;
-    const auto& targets = plan_.edges[other.edge].targets.front();
     const int at = other.messages.front().second.superstep + 1;
-    return std::any_of(targets.begin(), targets.end(),
-                       [&](std::size_t target) { return comes_before(target, at); });
+    const auto& targets = plan_.edges[other.edge].targets;
+    return std::any_of(targets.begin(), targets.end(), [&](const auto& nodes) {
+      return std::any_of(nodes.begin(), nodes.end(),
+                         [&](std::size_t node) { return comes_before(node, at); });
+    });
   });
 }
 
@@ -216,10 +240,10 @@ void Scheduler::release() {
     some = false;
     for (std::size_t i = 0; i < held_.size(); ++i) {
       while (!held_[i].messages.empty() && is_next(i)) {
-        auto [source, message] = std::move(held_[i].messages.front());
+        auto [target, message] = std::move(held_[i].messages.front());
         held_[i].messages.pop_front();
         --waiting_;
-        join(held_[i].edge, source, std::move(message));
+        pass_on(held_[i].edge, target, std::move(message));
         some = true;
       }
     }

@@ -52,7 +52,8 @@ struct Delivery {
 //
 // In an eager workflow, a fan-in that does not wait for all its sources takes messages in the order
 // (length of the path, executor), as in supersteps: a message is held until nothing in progress can
-// still send one that is no later.
+// still send one that is no later. So is one on an edge out of a nested workflow of which several
+// executors may send.
 //
 // Cost: O(1) for each delivery and route, apart from sorting what a superstep has sent and, while a
 // message is held, searching for what holds it.
@@ -104,7 +105,10 @@ class Scheduler {
 
   void deliver(std::size_t node, std::vector<Origin> from, int superstep, Message message);
   void route(const Origin& origin, int superstep, std::vector<Sent>& sent);
-  void hold(std::size_t edge, std::size_t source, Buffered message);
+  struct Held;
+  static void hold(Held& held, std::size_t target, Buffered message);
+  // target: that of the route.
+  void pass_on(std::size_t edge, std::size_t target, Buffered message);
   void release();
   [[nodiscard]] bool is_next(std::size_t index);
   void join(std::size_t edge, std::size_t source, Buffered message);
@@ -133,10 +137,13 @@ class Scheduler {
   struct Held {
     std::size_t edge = 0;
     Distances distances;
-    std::deque<std::pair<std::size_t, Buffered>> messages{};  // With their sources, in order.
-    std::size_t because_of = 0;                               // The node last found to hold it.
+    std::deque<std::pair<std::size_t, Buffered>>
+        messages{};              // With their routes' targets, in order.
+    std::size_t because_of = 0;  // The node last found to hold it.
   };
-  std::vector<Held> held_{};  // Eager: for each fan-in that does not wait for all sources.
+  std::vector<Held> held_{};            // Eager: for each edge whose messages must be put in order.
+  std::vector<std::size_t> held_of_{};  // By edge: where it is in held_, or none.
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::size_t running_ = 0;
   std::size_t left_ = 0;
   std::size_t waiting_ = 0;

@@ -60,8 +60,13 @@ struct PreviewedDelivery {
   [[nodiscard]] bool came_from(const PreviewedDelivery& other) const {
     return std::find(from.begin(), from.end(), other.id) != from.end();
   }
+  // Earlier versions did not store "began".
   [[nodiscard]] bool has_state() const {
-    return before.contains("saved") || before.contains("kept");
+    return before.contains("began") || before.contains("saved") || before.contains("kept");
+  }
+  // An executor sees at once what it has left behind in the same superstep.
+  [[nodiscard]] bool follows(const PreviewedDelivery& other) const {
+    return other.step < step || (other.id.first == id.first && other.id.second < id.second);
   }
 };
 
@@ -183,7 +188,7 @@ class Preview {
     }
     for (const std::size_t index : edited_) {
       const PreviewedDelivery& other = all_[index];
-      if (other.step >= one.step) break;
+      if (!one.follows(other)) continue;
       if (one.came_from(other) &&
           sent_values(parts_, other.before) != sent_values(parts_, other.after)) {
         return "it got what " + delivery_name(other.id) + " sent, which is edited";
@@ -213,7 +218,7 @@ class Preview {
       const auto then = before.find(value);
       const bool same =
           edited && then != before.end() && *then->second == *now && !is_set(one.after, value);
-      if (!same) first_writer_.emplace(value, index);
+      if (!same) writers_[value].push_back(index);
     }
     if (edited) return;
     affected_.emplace(one.id, index);
@@ -224,17 +229,25 @@ class Preview {
   // By the first of the changes that it may depend on.
   [[nodiscard]] std::string why_it_may_run(const PreviewedDelivery& one) const {
     std::size_t first = all_.size();
-    const auto consider = [&](const auto& known, const auto& key) {
-      if (const auto found = known.find(key); found != known.end()) {
-        first = std::min(first, found->second);
-      }
+    const auto consider = [&](std::size_t index) {
+      if (index < first && one.follows(all_[index])) first = index;
     };
-    for (const Delivered& sender : one.from) consider(affected_, sender);
-    for (const auto& [value, digest] : one.reads) consider(first_writer_, value);
-    consider(first_state_, one.id.first);
+    const auto look_up = [&](const auto& known, const auto& key) {
+      if (const auto found = known.find(key); found != known.end()) consider(found->second);
+    };
+    for (const Delivered& sender : one.from) look_up(affected_, sender);
+    for (const auto& [value, digest] : one.reads) {
+      const auto found = writers_.find(value);
+      if (found == writers_.end()) continue;
+      const auto& writers = found->second;
+      const auto writer = std::find_if(writers.begin(), writers.end(),
+                                       [&](std::size_t index) { return one.follows(all_[index]); });
+      if (writer != writers.end()) consider(*writer);
+    }
+    look_up(first_state_, one.id.first);
     const bool unknown = one.step > 1 && !one.before.contains("from");  // An older format.
-    if (unknown) first = std::min(first, first_affected_);
-    if (first >= all_.size() || all_[first].step >= one.step) return "";
+    if (unknown && first_affected_ < all_.size()) consider(first_affected_);
+    if (first >= all_.size()) return "";
     const PreviewedDelivery& other = all_[first];
     if (other.affected() && (one.came_from(other) || unknown)) {
       return "it got what " + delivery_name(other.id) + " sent";
@@ -243,8 +256,10 @@ class Preview {
       return "its state comes from " + delivery_name(other.id);
     }
     for (const auto& [value, digest] : one.reads) {
-      const auto writer = first_writer_.find(value);
-      if (writer == first_writer_.end() || writer->second != first) continue;
+      const auto found = writers_.find(value);
+      if (found == writers_.end()) continue;
+      const auto& writers = found->second;
+      if (std::find(writers.begin(), writers.end(), first) == writers.end()) continue;
       return "it read \"" + value.second + "\", which " + delivery_name(other.id) + " wrote";
     }
     return "";
@@ -259,7 +274,7 @@ class Preview {
   // Indices of those that are edited or affected, smallest first.
   std::vector<std::size_t> edited_{};
   std::map<Delivered, std::size_t> affected_{};
-  std::map<ScopeAndKey, std::size_t> first_writer_{};
+  std::map<ScopeAndKey, std::vector<std::size_t>> writers_{};
   std::map<std::string, std::size_t> first_state_{};  // By executor.
   std::size_t first_affected_ = std::numeric_limits<std::size_t>::max();
 };

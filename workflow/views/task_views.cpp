@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How far the tasks of a graph are.
 #include "definition/halt.hpp"
+#include "definition/task_outputs.hpp"
 #include "records/values.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/task_graph.hpp"
@@ -36,7 +37,7 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run,
       by_task[task] = &one;
     }
   }
-  const std::string scope = detail::shared_scope(std::string(inside), "tasks");
+  const std::string scope = detail::shared_scope(std::string(inside), detail::task_outputs_scope);
   const Json outputs = state.is_object() ? state.value(scope, Json::object()) : Json::object();
   std::vector<TaskView> views;
   for (const Task& task : tasks_) {
@@ -50,7 +51,10 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run,
         }
         view.why = text_in(sent, "why");
       }
-      if (view.status == TaskStatus::completed) view.output = outputs.value(task.id, Json());
+      if (view.status == TaskStatus::completed) {
+        const std::string key = detail::task_output_key(task.id, found->second->occurrence);
+        view.output = outputs.value(key, outputs.value(task.id, Json()));  // Or of before.
+      }
     }
     views.push_back(std::move(view));
   }

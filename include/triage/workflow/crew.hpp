@@ -48,7 +48,8 @@ class Crew {
     graph_.port<Answer>(std::move(name));
     return *this;
   }
-  // Hierarchical: the manager chooses for every task, in an effect, so once.
+  // Hierarchical: the manager chooses for every task, in an effect, so once per message to the
+  // crew.
   Crew& manager(Manager choose) {
     manager_ = std::move(choose);
     return *this;

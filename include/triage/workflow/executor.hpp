@@ -96,6 +96,7 @@ struct ExecutorType {
   std::vector<std::string> handles{};  // Type names; "json" takes everything.
   std::function<std::unique_ptr<Instance>()> make{};
   bool takes_context = true;  // Otherwise it only takes messages and returns values.
+  bool has_hooks = false;     // save() and restore().
 };
 
 [[nodiscard]] Error unreadable(const Message& message, const std::string& why);
@@ -205,13 +206,15 @@ template <class F>
   require_no_lost_state<F>();
   return {{type_name<input_of<F>>()},
           [call = std::move(call)] { return std::make_unique<CallInstance<F>>(call); },
-          takes_context<F>};
+          takes_context<F>,
+          HasHooks<F>};
 }
 template <class F>
 [[nodiscard]] ExecutorType executor_type(Stateless<F> marked) {
   return {{type_name<input_of<F>>()},
           [call = std::move(marked.call)] { return std::make_unique<CallInstance<F>>(call); },
-          takes_context<F>};
+          takes_context<F>,
+          HasHooks<F>};
 }
 template <class... F>
 [[nodiscard]] ExecutorType executor_type(Handlers<F...> pack) {

@@ -125,7 +125,8 @@ class TaskGraph {
     ports_.push_back([name = std::move(name)](WorkflowBuilder& to) { to.port<Answer>(name); });
     return *this;
   }
-  // Chooses the agent for a task, by name. Called once per task, in an effect.
+  // Chooses the agent for a task, by name. Called in an effect, once per task and message to the
+  // graph.
   TaskGraph& manager(std::function<std::string(const TaskInput&)> choose) {
     manager_ = std::move(choose);
     return *this;

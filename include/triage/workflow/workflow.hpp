@@ -22,7 +22,8 @@ enum class Schedule : std::uint8_t {
   // Runs an executor as soon as its input is there. Each executor then has one way in, an edge or a
   // fan-in, so that the order of its deliveries does not depend on time. A fan-in of kind `any` or
   // `count` takes messages in the order (length of their path, executor), and so waits for those
-  // that may still come before.
+  // that may still come before. So does whoever gets what several executors of a nested workflow
+  // send out of it.
   eager,
 };
 

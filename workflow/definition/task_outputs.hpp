@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Where the outputs of a TaskGraph's tasks are: once in the shared state, whoever uses them.
+
+#include <string>
+#include <string_view>
+
+namespace triage::inline v0_1::workflow::detail {
+
+inline constexpr std::string_view task_outputs_scope = "tasks";
+
+// A graph inside a workflow may get several messages, and each has outputs of its own. Those of
+// later ones were under the task's name, too, in earlier versions.
+[[nodiscard]] inline std::string task_output_key(const std::string& task, int occurrence) {
+  return occurrence == 1 ? task : task + "/" + std::to_string(occurrence);
+}
+
+}  // namespace triage::inline v0_1::workflow::detail
