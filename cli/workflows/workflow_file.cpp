@@ -68,6 +68,9 @@ class Reader : public DocumentReader {
  private:
   void read_checkpoints(const Json& document, WorkflowFile& file) {
     if (!document.contains("checkpoints")) return;
+    if (document["checkpoints"].is_array() && document["checkpoints"].empty()) {
+      problem("checkpoints is empty; leave it out for the default, or list triggers");
+    }
     workflow::CheckpointTriggers& on =
         file.checkpoints
             .emplace(workflow::CheckpointPolicy{.on = workflow::CheckpointTriggers::none()})
@@ -162,9 +165,15 @@ class Reader : public DocumentReader {
                         .description = text(json, path, "description", true),
                         .depends_on = texts(json, path, "depends_on"),
                         .assignee = text(json, path, "assignee", file.agents.size() > 1)};
-    task.context = one_of<TaskContext>(
-        json, path, "context",
-        {{"listed", TaskContext::listed}, {"all", TaskContext::all}, {"none", TaskContext::none}});
+    if (json.contains("context") && json["context"].is_array()) {
+      task.context_from = texts(json, path, "context");
+      if (task.context_from.empty()) task.context = TaskContext::none;
+    } else {
+      task.context = one_of<TaskContext>(json, path, "context",
+                                         {{"listed", TaskContext::listed},
+                                          {"all", TaskContext::all},
+                                          {"none", TaskContext::none}});
+    }
     task.on_failure = one_of<OnFailure>(json, path, "on_failure",
                                         {{"cascade", OnFailure::cascade},
                                          {"skip", OnFailure::skip},

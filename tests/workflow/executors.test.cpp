@@ -270,6 +270,27 @@ TEST_CASE("what a failed task has left out is not in the members of an executor 
   CHECK(done.value().outputs[1].value == 6);
 }
 
+TEST_CASE("several handlers of one executor keep their members", "[workflow][executors]") {
+  std::atomic<bool> works{false};
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("feed",
+                                         [](const int& n, Context& context) {
+                                           context.send_to("count", n);
+                                           if (n < 3) context.send_to("feed", n + 1);
+                                         })
+                               .executor("count", handlers([](const std::string&) { return 0; },
+                                                           MoodyExecutor{.works = &works}))
+                               .start("feed")
+                               .fan_out("feed", {"count", "feed"}));
+  const auto store = memory();
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, {.run_id = "w", .store = store}).run(1));
+  works = true;
+  WorkflowRun other(graph, {.run_id = "w", .store = store});
+  const auto done = other.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().outputs.back().value == 6);
+}
+
 TEST_CASE("an executor that does nothing for too long has failed, however long it may take in all",
           "[workflow][executors]") {
   const auto clock = std::make_shared<testing::SimulatedClock>();

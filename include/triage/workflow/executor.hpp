@@ -188,6 +188,36 @@ class PackInstance final : public Instance {
     }
     return unhandled(message, {type_name<input_of<F>>()...});
   }
+  [[nodiscard]] bool has_state() const override { return (HasHooks<F> || ...); }
+  // In their order; null for those without hooks.
+  [[nodiscard]] Json save() const override {
+    Json saved = Json::array();
+    const auto save_one = [&](const auto& call) {
+      if constexpr (HasHooks<std::decay_t<decltype(call)>>) {
+        saved.push_back(call.save());
+      } else {
+        saved.push_back(nullptr);
+      }
+    };
+    std::apply([&](const auto&... call) { (save_one(call), ...); }, calls_);
+    return saved;
+  }
+  Result<void> restore(const Json& saved) override {
+    if (!saved.is_array() || saved.size() != sizeof...(F)) {
+      return Error{Errc::conflict, "what was saved is not of " + std::to_string(sizeof...(F)) +
+                                       " handlers; allowed is what these have saved"};
+    }
+    Result<void> restored = outcome::success();
+    std::size_t i = 0;
+    const auto restore_one = [&](auto& call) {
+      [[maybe_unused]] const Json& own = saved[i++];
+      if constexpr (HasHooks<std::decay_t<decltype(call)>>) {
+        if (restored) restored = call.restore(own);
+      }
+    };
+    std::apply([&](auto&... call) { (restore_one(call), ...); }, calls_);
+    return restored;
+  }
 
  private:
   std::tuple<F...> calls_;
@@ -221,7 +251,8 @@ template <class... F>
   (require_no_lost_state<F>(), ...);
   return {{type_name<input_of<F>>()...},
           [calls = std::move(pack.calls)] { return std::make_unique<PackInstance<F...>>(calls); },
-          (takes_context<F> || ...)};
+          (takes_context<F> || ...),
+          (HasHooks<F> || ...)};
 }
 template <class... F>
 [[nodiscard]] ExecutorType executor_type(Stateless<Handlers<F...>> marked) {
@@ -229,7 +260,8 @@ template <class... F>
           [calls = std::move(marked.call.calls)] {
             return std::make_unique<PackInstance<F...>>(calls);
           },
-          (takes_context<F> || ...)};
+          (takes_context<F> || ...),
+          (HasHooks<F> || ...)};
 }
 
 }  // namespace detail
