@@ -60,6 +60,18 @@ AgentOptions worker_on(std::shared_ptr<CheckpointStore> store) {
   return {.name = "worker", .store = std::move(store)};
 }
 
+struct Thrown {};
+void to_json(Json& json, const Thrown&) { json = 0; }
+void from_json(const Json&, Thrown&) { throw 42; }
+
+// A task whose conversion succeeds at each first read, and fails at each second one.
+struct Fickle {};
+void to_json(Json& json, const Fickle&) { json = 0; }
+void from_json(const Json&, Fickle&) {
+  static int reads = 0;
+  if (++reads % 2 == 0) throw std::runtime_error("no longer");
+}
+
 }  // namespace
 
 TEST_CASE("workers take up what a dead process left, each run once", "[work]") {
@@ -221,8 +233,8 @@ TEST_CASE("a run that stays as it is keeps no worker busy", "[work]") {
     if (looks.size() == 5) enough.request_stop();
   });
   options.clock = clock;
-  const TriageAgent agent{[](const std::string& task) { return task; },  // Their tasks are numbers.
-                          FailurePolicy().otherwise(escalate()), options};
+  const TriageAgent agent{[](const Fickle&) { return 1; }, FailurePolicy().otherwise(escalate()),
+                          options};
   const auto done = agent.work(1, enough.get_token());
   REQUIRE_OK(done);
   CHECK(done.value().finished == 0);
@@ -308,14 +320,6 @@ TEST_CASE("a lease that a claim could not give back is given back later", "[work
   CHECK(claim_orphans(store, "worker", 1).value().empty());
   CHECK_FALSE(store.held);
 }
-
-namespace {
-
-struct Thrown {};
-void to_json(Json& json, const Thrown&) { json = 0; }
-void from_json(const Json&, Thrown&) { throw 42; }
-
-}  // namespace
 
 TEST_CASE("a task that cannot be converted does not end the process of a worker", "[work]") {
   const auto store = MemoryStore::create();
