@@ -34,7 +34,7 @@ template <class Happened>
 void await(const Happened& happened) {
   const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!happened()) {
-    REQUIRE(std::chrono::steady_clock::now() < latest);
+    if (std::chrono::steady_clock::now() > latest) FAIL("it has not happened");
     std::this_thread::yield();
   }
 }
@@ -141,6 +141,34 @@ TEST_CASE("a store that failed once has the later steps of the same attempt", "[
   CHECK(stored_journal(*kit.store, "r").gaps().empty());
   // The store's thread may have succeeded before anybody noticed that it had failed.
   CHECK(kit.log->count(EventKind::store_attached) == kit.log->count(EventKind::store_detached));
+}
+
+TEST_CASE("a store that works again gets what is recorded in the background", "[store_failure]") {
+  Kit kit;
+  const auto store =
+      std::make_shared<Outage>(std::make_shared<FlakyStore>(kit.store, Durability::process));
+  AgentOptions options = kit.options();
+  options.store = store;
+  options.write_mode = WriteMode::background;
+  options.queue_capacity = 100'000;  // So that nobody has to wait for room.
+  const auto stored = [&] { return stored_journal(*kit.store, "r").trajectory().size(); };
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            store->fails = true;
+                            await([&] {
+                              attempt.record_step({.action = "s"});
+                              return kit.log->count(EventKind::store_detached) == 1;
+                            });
+                            store->fails = false;
+                            const std::size_t made = attempt.trajectory().size();
+                            CHECK(stored() < made);
+                            for (std::size_t i = 0; i < 13'000 && stored() < made; ++i) {
+                              attempt.record_step({.action = "s"});
+                            }
+                            await([&] { return stored() >= made; });
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
 }
 
 TEST_CASE("a machine without free threads slows a run down and does not stop it", "[queue]") {
