@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Branches: new runs that start at a checkpoint of another run.
+#include "base/may_pass.hpp"
 #include "effects/effects.hpp"
 #include "resume/continuation.hpp"
 #include "storage/run_keys.hpp"
@@ -242,7 +243,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   }
   if (!options.task) {
     TRIAGE_TRYV(check_task(core, origin));
-  } else if (core.task_fits != nullptr) {
+  } else {
     TRIAGE_TRYV(core.task_fits(*options.task));
   }
   if (origin.lost_intent() != 0) {
@@ -274,9 +275,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
                      .updated = wall};
   const auto start = [&] { return run_catching([&] { return store->start(info, records); }); };
   auto lease = start();
-  const bool may_be_lost =
-      !lease && (lease.error().code == Errc::io || lease.error().code == Errc::busy);
-  if (may_be_lost) lease = start();  // Recognised if only the answer was lost.
+  if (!lease && may_pass(lease.error().code)) lease = start();  // Recognised if it has happened.
   if (!lease) {
     label.give_back();
     return std::move(lease).error();
@@ -290,8 +289,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
     if (released) static_cast<void>(run_catching([&] { return b.store->erase(id); }));
     return std::move(confirmed).error();
   }
-  b.writer.background = core.options.write_mode == WriteMode::background;
-  b.writer.capacity = core.options.queue_capacity;
+  b.write_as(core.options);
   b.writer.queued = branch.last();
   b.writer.durable = branch.last();
   b.task = run->task;

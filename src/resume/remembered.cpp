@@ -37,9 +37,7 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
-    if (core.task_fits != nullptr) {
-      TRIAGE_TRYV(core.task_fits(run.data->task));
-    }
+    TRIAGE_TRYV(core.task_fits(run.data->task));
     TRIAGE_TRYV(check_target(run.data->journal, action));
     const WaitingChild& child = run.data->extras().child;
     decision = decided(child.asks ? child.suspension->run_id : RunId(), action, options.who);
@@ -79,9 +77,7 @@ Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& 
   if (!found) return unknown_token();
   RecoveryAction action;
   TRIAGE_TRY(waiting, core.suspended.take(found->hash, [&](SuspendedRun& run) -> Result<void> {
-    if (core.task_fits != nullptr) {
-      TRIAGE_TRYV(core.task_fits(run.data->task));
-    }
+    TRIAGE_TRYV(core.task_fits(run.data->task));
     action = action_when_due(Json{{"allowed_actions", run.allowed_actions}});
     RunData& data = *run.data;
     if (!data.situation().spent_limit.empty() && reruns(action.kind)) {

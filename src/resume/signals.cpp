@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Waits inside an attempt: until a time, or for a signal from outside.
 #include "base/digest.hpp"
+#include "base/may_pass.hpp"
 #include "base/run_catching.hpp"
 #include "resume/continuation.hpp"
 #include "resume/waits.hpp"
@@ -128,8 +129,7 @@ Result<void> Run::rest_in_attempt(int attempt, Duration delay) {
 
 // Whether a look that failed is not the wait's last one, after which no signal is recorded.
 bool Run::may_look_again(const Error& failed, const WaitFacts& facts) const noexcept {
-  const bool passing = failed.code == Errc::io || failed.code == Errc::busy;
-  return passing && !fails_with_store() && facts.left > WallTime::duration::zero();
+  return may_pass(failed.code) && !fails_with_store() && facts.left > WallTime::duration::zero();
 }
 
 // Drives one wait, blocking. *signal receives the signal's value, if one was sent.

@@ -39,7 +39,7 @@ Result<void> check_fingerprint(const AgentCore& core, const Journal& journal) {
 Result<void> check_task(const AgentCore& core, const Journal& journal) {
   const Json& start = journal.start();
   if (const auto task = start.find("task"); task != start.end()) {
-    return core.task_fits != nullptr ? core.task_fits(*task) : outcome::success();
+    return core.task_fits(*task);
   }
   return Error{Errc::unsupported, "run \"" + journal.run() +
                                       "\" was recorded without its task, because the task's type "
@@ -103,8 +103,7 @@ Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<Checkpo
   run->task = b.journal.start().value("task", Json());
   run->reading = std::move(reading);
   run->attempts = b.journal.attempts();
-  b.writer.background = core.options.write_mode == WriteMode::background;
-  b.writer.capacity = core.options.queue_capacity;
+  b.write_as(core.options);
   b.writer.queued = b.journal.last();
   b.writer.durable = b.journal.last();
   b.task = run->task;

@@ -2,6 +2,7 @@
 // Workers: continue orphaned and due runs until a stop is requested.
 #include "triage/detail/work.hpp"
 
+#include "base/may_pass.hpp"
 #include "base/run_catching.hpp"
 #include "resume/continuation.hpp"
 #include "run/agent_core.hpp"
@@ -28,8 +29,8 @@ constexpr int most_times_left = 3;
 
 // The next look may find the store, or the run, otherwise.
 bool is_passing(Errc code) noexcept {
-  return code == Errc::io || code == Errc::busy || code == Errc::fenced ||
-         code == Errc::not_found || code == Errc::cancelled;
+  return may_pass(code) || code == Errc::fenced || code == Errc::not_found ||
+         code == Errc::cancelled;
 }
 
 Result<void> check_work(const AgentCore& core, std::size_t threads, const WorkOptions& options) {

@@ -244,7 +244,7 @@ static Rules rules_of(const AgentOptions& options, bool has_gates) {
 std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
                                            bool callable_is_null, TaskCheck task_fits) {
   auto core = std::make_shared<AgentCore>();
-  core->task_fits = task_fits;
+  if (task_fits != nullptr) core->task_fits = task_fits;
   if (auto checked = check_options(options); !checked) core->problem = std::move(checked).error();
   if (auto checked = check_policy(policy); !checked) core->problem = std::move(checked).error();
   if (callable_is_null) {

@@ -91,7 +91,7 @@ struct AgentCore {
   GateKeeper gates;
   Rules rules{};                                  // For the machine of each run.
   std::shared_ptr<const AgentContract> contract;  // Null if it is empty.
-  TaskCheck task_fits = nullptr;
+  TaskCheck task_fits = [](const Json&) -> Result<void> { return outcome::success(); };
   bool judges_return = false;         // The contract constrains what the callable returns.
   std::optional<Error> problem;       // Invalid options, which every run reports.
   std::vector<std::string> warnings;  // Settings without an effect.

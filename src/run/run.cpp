@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/run.hpp"
 
+#include "base/may_pass.hpp"
 #include "base/run_catching.hpp"
 #include "run/terms.hpp"
 #include "storage/run_keys.hpp"
@@ -160,8 +161,7 @@ Result<void> Run::set_up(bool* recorded) {
   if (!b.store) return outcome::success();
   b.journal.set_run(id());
   b.writer.mutex = &mutex_;
-  b.writer.background = core_.options.write_mode == WriteMode::background;
-  b.writer.capacity = core_.options.queue_capacity;
+  b.write_as(core_.options);
   TRIAGE_TRY(first, run_started());
   enqueue(std::move(first));
   record_fact(RecordKind::attempt_started, Json{{"number", 1}});
@@ -185,8 +185,7 @@ Result<void> Run::set_up(bool* recorded) {
                                      std::string(to_string(existing.value().status)) +
                                      "; continue it with resume_run or run_or_resume"};
   }
-  const bool temporary = code == Errc::io || code == Errc::busy;
-  if (!temporary || fails_with_store()) {
+  if (!may_pass(code) || fails_with_store()) {
     b.store.reset();
     return std::move(started).error();
   }

@@ -188,13 +188,14 @@ class Run {
   Result<void> start_in_store();
 
   // --- run_store.cpp: writing what was recorded.
-  Result<void> write();  // Shared by the drains below …
-  Result<void> flush();  // … and reports what the store will never take.
-  Result<void> flush_noticing();
+  Result<void> write();             // Shared by the drains below …
+  Result<void> flush();             // … and reports what the store will never take.
+  Result<void> flush_noticing();    // The same, with its events.
+  Result<void> drain_or_degrade();  // Follows OnStoreError: an error ends the run.
+  Input drain();                    // The same, for the machine.
+  // The store's thread failed, or a call that tells nobody.
+  void notice_failure(const Error& failure);
   void tell_detached(const Error& failure);
-  void notice_failure(const Error& failure);  // The same, with its events.
-  Result<void> drain_or_degrade();            // Follows OnStoreError: an error ends the run.
-  Input drain();                              // The same, for the machine.
   // For effects, labelled checkpoints and suspensions. `at`: the record that must be stored, if the
   // caller's thread is not the only one that records.
   Result<void> drain_strictly(Sequence at = 0);

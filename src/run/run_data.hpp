@@ -83,6 +83,11 @@ struct RunData {
     static const Failure none;
     return reported ? *reported : none;
   }
+  // How the run's records are written.
+  void write_as(const AgentOptions& options) noexcept {
+    writer.background = options.write_mode == WriteMode::background;
+    writer.capacity = options.queue_capacity;
+  }
   void report(Failure failure) { reported = std::make_shared<const Failure>(std::move(failure)); }
 
   Journal journal{};

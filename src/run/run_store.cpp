@@ -123,7 +123,6 @@ void Run::tell_detached(const Error& failure) {
   emit(EventKind::store_detached, {.error = &failure});
 }
 
-// The store's thread failed, or a call that tells nobody.
 void Run::notice_failure(const Error& failure) {
   if (!data_->detached.exchange(true)) tell_detached(failure);
 }

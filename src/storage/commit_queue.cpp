@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "storage/commit_queue.hpp"
 
+#include "base/may_pass.hpp"
 #include "base/run_catching.hpp"
 
 #include <unistd.h>
@@ -319,8 +320,7 @@ void CommitQueue::retry_releases() noexcept {
   try {
     const auto stuck = std::find_if(leases.begin(), leases.end(), [&](const Lease& lease) {
       const Result<void> released = run_catching([&] { return store_.release(lease); });
-      return !released &&
-             (released.error().code == Errc::io || released.error().code == Errc::busy);
+      return !released && may_pass(released.error().code);
     });
     if (stuck == leases.end()) return;
     const std::scoped_lock lock(mutex_);
