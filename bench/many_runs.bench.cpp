@@ -63,21 +63,22 @@ class Nest {
 
 struct Measured {
   double seconds = 0.0;  // From the first record_step until all are durable.
-  double bytes = 0.0;    // Heap and stack per run, without its steps.
+  double bytes = 0.0;    // Heap and stack per run, without its encoded steps.
 };
 
 Measured record_in_many_runs(const std::shared_ptr<CheckpointStore>& store) {
-  std::vector<std::vector<Step>> steps(threads);
-  for (auto& own : steps) own = make_steps(Shape::flat, runs_a_thread * steps_a_run);
   Measured measured;
   const std::size_t before = heap().live_bytes;
+  std::vector<std::vector<Step>> steps(threads);
+  for (auto& own : steps) own = make_steps(Shape::flat, runs_a_thread * steps_a_run);
+  const std::size_t data = threads * encoded_size(steps[0]);
   std::size_t recorded = 0;
   Clock::time_point begin;
   std::size_t phase = 0;
   std::barrier together(threads, [&]() noexcept {
     if (phase == 0) begin = Clock::now();
     if (phase == 1) measured.seconds = seconds_since(begin);
-    if (phase == 1) recorded = heap().live_bytes;
+    if (phase == 2) recorded = heap().live_bytes;
     ++phase;
   });
   std::vector<std::size_t> stack(threads);
@@ -93,15 +94,16 @@ Measured record_in_many_runs(const std::shared_ptr<CheckpointStore>& store) {
           }
           attempts.back()->checkpoint("all").value();  // Commits everything queued by all runs.
           together.arrive_and_wait();
+          std::vector<Step>().swap(steps[thread]);
+          together.arrive_and_wait();
         });
         nest.run();
         stack[thread] = nest.stack_a_run();
       });
     }
   }
-  // The steps' own bytes existed before and have only moved; their objects are now in chunks.
-  measured.bytes = static_cast<double>(recorded - before) / runs + static_cast<double>(stack[0]) -
-                   static_cast<double>(steps_a_run * sizeof(Step));
+  measured.bytes =
+      static_cast<double>(recorded - before - data) / runs + static_cast<double>(stack[0]);
   return measured;
 }
 
