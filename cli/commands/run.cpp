@@ -174,9 +174,10 @@ void declare_limits(CLI::App& arguments, RunArguments& given) {
   arguments.add_option("--max-attempts", given.max_attempts, "At most so many attempts in all.")
       ->check(CLI::Range(1, 1'000'000));
   arguments
-      .add_option("--start-ups", given.start_ups,
-                  "At most so many attempts in a row that fail before they print or do anything. "
-                  "Default: 3.")
+      .add_option(
+          "--start-ups", given.start_ups,
+          "At most so many attempts in a row that fail before they print to standard output or "
+          "report anything. Default: 3.")
       ->check(CLI::Range(1, 1'000'000));
   arguments.add_option("--memory", given.memory_mb, "Address space of each process, in MB.")
       ->check(whole_number(1, 1'000'000'000));

@@ -26,13 +26,10 @@ int start_ups_before(const FailureContext& context) {
 }
 
 // Such failures have a small budget of their own: what failed to start a few times will not start.
-RecoveryAction after_start_up(const FailureContext& context, int most) {
-  const int failures = start_ups_before(context) + 1;
-  if (failures >= most) {
-    return RecoveryAction::escalate("it failed " + std::to_string(failures) +
-                                    " times before it had done anything");
-  }
-  return RecoveryAction::retry("", milliseconds(200) * (1 << std::min(failures - 1, 8)));
+RecoveryAction never_starts(int failures) {
+  return RecoveryAction::escalate("it failed " +
+                                  (failures == 1 ? "once" : std::to_string(failures) + " times") +
+                                  " before it had done anything");
 }
 
 // Waiting only makes sense for a quota that names when it is replenished.
@@ -66,10 +63,14 @@ RecoveryAction decide(const FailureContext& context, ReadPolicy read, const Json
   if (context.classification.reason == limit_too_low_reason) {
     return RecoveryAction::escalate("the program cannot start within its limits");
   }
-  if (context.classification.reason == start_up_reason) {
-    return keep_state(after_start_up(context, spec.value().start_ups), state);
-  }
+  const bool starts = context.classification.reason == start_up_reason;
+  const int failures = starts ? start_ups_before(context) + 1 : 0;
+  if (starts && failures >= spec.value().start_ups) return never_starts(failures);
   if (spec.value().policy.empty()) {
+    if (starts) {
+      return keep_state(
+          RecoveryAction::retry("", milliseconds(200) * (1 << std::min(failures - 1, 8))), state);
+    }
     return keep_state(default_policy(spec.value()).decide(context), state);
   }
   const auto document = read(spec.value().policy, nullptr);

@@ -89,3 +89,18 @@ TEST_CASE("a run from before commands had versions is still gone on with", "[run
   }
   CHECK(shop.triage({"resume", "old"}).out == "on\n");
 }
+
+TEST_CASE("a policy decides about what does not start, within the same budget", "[run][policy]") {
+  const Workshop shop;
+  const std::vector<std::string> fails{"sh", "-c", "exit 3"};
+  const auto with = [&](const std::string& text, const std::string& start_ups) {
+    return shop.run({"--policy", policy(shop, text), "--start-ups", start_ups}, fails).error;
+  };
+  const std::string aborted = with(R"({"default": "abort_run"})", "3");
+  CHECK_THAT(aborted, ContainsSubstring("attempt 1 failed") && !ContainsSubstring("attempt 2"));
+  CHECK_THAT(with(R"({"default": {"strategy": "retry", "max_attempts": 9}})", "2"),
+             ContainsSubstring("attempt 2 failed") &&
+                 ContainsSubstring("failed 2 times before it had done anything"));
+  CHECK_THAT(with(R"({"default": "retry"})", "1"),
+             ContainsSubstring("it failed once before it had done anything"));
+}
