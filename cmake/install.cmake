@@ -45,12 +45,12 @@ if(TARGET triage_cli)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/described/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   configure_file(data/systemd/triage-resume.service.in triage-resume.service @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/triage-resume.service data/systemd/triage-resume.timer DESTINATION lib/systemd/user)
-  install(DIRECTORY data/failures DESTINATION ${CMAKE_INSTALL_DATADIR}/triage)  # What `triage train` adds to.
   # Beside bin/, wherever data goes otherwise: the command looks there.
   cmake_path(SET triage_beside NORMALIZE ${CMAKE_INSTALL_BINDIR}/../share/triage)
-  install(DIRECTORY data/adapters DESTINATION ${triage_beside})
+  install(DIRECTORY data/adapters data/failures DESTINATION ${triage_beside})  # The latter for `triage train`.
+  install(FILES clients/triage_client.py clients/triage_client.mjs DESTINATION ${triage_beside}/clients)
 endif()
 # Not CMAKE_INSTALL_DOCDIR, which is the one of the project that includes this one.
 set(triage_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/triage)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${triage_documents})
-install(DIRECTORY docs DESTINATION ${triage_documents})  # README links to them.
+install(DIRECTORY docs examples DESTINATION ${triage_documents})  # README links to them.

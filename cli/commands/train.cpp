@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "refit.hpp"
 #include "render/output.hpp"
+#include "supervise/adapters/find_adapter.hpp"
 #include "triage/detail/try.hpp"
 
 #include <fcntl.h>
@@ -27,7 +28,7 @@ using training::ScoreChange;
 
 struct TrainArguments {
   std::string corrections{};
-  std::string corpus = "data/failures";
+  std::string corpus{};
   std::string out{};
   std::size_t folds = 10;
   bool json = false;
@@ -144,6 +145,15 @@ Result<CorrectionsReading> read_corrections(const std::string& path) {
   return outcome::success(std::move(reading));
 }
 
+// That of the sources, or that of the installed command.
+std::string usual_corpus() {
+  const std::string here = "data/failures";
+  std::error_code failed;
+  if (std::filesystem::is_directory(here, failed)) return here;
+  const std::filesystem::path adapters = supervise::adapter_folder();
+  return (adapters.parent_path() / "failures").string();
+}
+
 Result<training::Corpus> read_corpus(const std::string& folder) {
   auto corpus = training::read_corpus(folder);
   if (corpus || corpus.error().code != Errc::not_found) return corpus;
@@ -156,7 +166,7 @@ Result<training::Corpus> read_corpus(const std::string& folder) {
 ExitStatus train_model(const TrainArguments& given) {
   const auto corrections = read_corrections(given.corrections);
   if (!corrections) return report(corrections.error());
-  const auto corpus = read_corpus(given.corpus);
+  const auto corpus = read_corpus(given.corpus.empty() ? usual_corpus() : given.corpus);
   if (!corpus) return report(corpus.error());
   std::vector<Correction> rows;
   for (const CorrectionsReading::Row& row : corrections.value().rows) {
@@ -196,7 +206,7 @@ std::function<ExitStatus()> train(CLI::App& arguments) {
   arguments
       .add_option("--corpus", given->corpus,
                   "The folder with the failures that everybody's model learns from. Default: "
-                  "data/failures.")
+                  "data/failures, or the installed one.")
       ->check(not_empty());
   arguments.add_option("--out", given->out, "Where the model goes. Without it, only a report.")
       ->check(not_empty());
