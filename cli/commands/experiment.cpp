@@ -59,7 +59,7 @@ void tell_resumed(const lab::ExperimentReport& report) {
   std::uint64_t all = 0;
   for (const auto& one : report.conditions) all += one.trials;
   if (report.resumed == all) {
-    warn("this experiment had finished before; --again runs it anew");
+    warn("this experiment had finished before; --again runs it again");
   } else if (report.resumed > 0) {
     warn("went on after " + std::to_string(report.resumed) + " of " + std::to_string(all) +
          " trials");
@@ -173,7 +173,7 @@ std::function<ExitStatus()> experiment(CLI::App& arguments) {
       ->check(not_empty());
   arguments.add_option("--store", given->store, store_help)->check(not_empty());
   arguments.add_flag("--again", given->again,
-                     "Forget how far this experiment is, or what it came to, and begin anew.");
+                     "Forget how far this experiment got, and start over.");
   arguments.add_flag("--check", given->check, "Only say whether the file is sound.");
   arguments.footer(std::string("Example: triage experiment examples/experiments/routing.yaml\n\n"
                                "Every condition meets the same seeds. An experiment that was "

@@ -203,7 +203,7 @@ std::function<ExitStatus()> settle(CLI::App& arguments) {
                        "JSON that the effect would have returned; of `triage effect`, its output "
                        "as a JSON text. Default: null.");
   arguments.footer(std::string("Example: triage settle 01JDZ3K5W8… charge:42 done '\"R-17\"'\n\n"
-                               "What is written down holds for good, and nobody checks it: find "
+                               "What is recorded is final and is not checked: find "
                                "out first. Of an undoing in doubt it\nsays whether the undoing "
                                "happened. Then `triage resume RUN`, or the run's own program, goes "
                                "on.\n\n") +

@@ -213,18 +213,19 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
   declare_redaction(arguments, *given);
   arguments
       .add_option("--policy", given->policy,
-                  "A policy document, in JSON or YAML. Default: waits for what passes by itself, "
-                  "begins anew what crashed.")
+                  "A policy document, in JSON or YAML. Default: waits for what heals by itself, "
+                  "restarts what crashed.")
       ->check(not_empty());
   arguments
       .add_option("--contract", given->contract,
                   "What the program promises, in JSON: tools, constraints, subgoals, "
-                  "context_limit. Its steps are judged by it.")
+                  "context_limit. Its steps are checked against it.")
       ->check(not_empty());
   arguments
-      .add_option("--budget", given->budget,
-                  "What no further attempt may begin beyond: tokens=N,usd=N,calls=N,time=LENGTH, "
-                  "as far as the program reports its usage.")
+      .add_option(
+          "--budget", given->budget,
+          "No attempt starts once one of these is spent: tokens=N,usd=N,calls=N,time=LENGTH, "
+          "as far as the program reports its usage.")
       ->check(not_empty());
   arguments.add_flag("--guard", given->guard,
                      "Steps that the program proposes are judged by their risk: allowed, denied, "

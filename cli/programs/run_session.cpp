@@ -125,7 +125,7 @@ void declare_session(CLI::App& arguments, SessionArguments& given) {
                   "A longer wait suspends the run: exit status 75, and `triage resume --due` "
                   "goes on. 0s: none does. Default: that of the run; 10m for a new one.")
       ->check(not_empty());
-  arguments.add_flag("--quiet", given.quiet, "Tell nothing about recoveries on standard error.");
+  arguments.add_flag("--quiet", given.quiet, "Do not report recoveries on standard error.");
   arguments.add_flag("--json", given.json, "Tell it as JSON Lines on standard error.");
 }
 

@@ -72,7 +72,7 @@ Words AdaptedAttempt::anew(const Hint& hint) const {
 Result<Words> AdaptedAttempt::command() {
   if (line_.fits() && !adapter_.events.empty() && !reads_ && attempt_.number() == 1) {
     trouble(adapter_.name + " tells of its work only with " + adapter_.events_with.front() +
-            "; without it its session cannot be gone on with");
+            "; without it its session cannot be resumed");
   }
   const Recovery* recovery = attempt_.recovery();
   if (recovery == nullptr || !line_.fits()) return outcome::success(spec_.command);
@@ -106,7 +106,7 @@ Result<Words> AdaptedAttempt::command() {
 void AdaptedAttempt::note_session(const std::string& session) {
   if (!is_session_name(session)) {
     return trouble("the session \"" + printable(session.substr(0, 40)) +
-                   "\" cannot be gone on with: it has no name that is safe on a command line");
+                   "\" cannot be resumed: it has no name that is safe on a command line");
   }
   if (session == resumed_) return;  // Already in the journal.
   if (const auto noted = detail::own_checkpoint(attempt_, session_label(adapter_.name, session));

@@ -88,7 +88,7 @@ TEST_CASE("what is read for going on with a run is what the whole journal says",
   }
 }
 
-TEST_CASE("a run of many state changes is gone on with without keeping them", "[bounds][newest]") {
+TEST_CASE("a run of many state changes is continued without keeping them", "[bounds][newest]") {
   const TempFolder folder;
   const auto store = SqliteStore::open(folder.file("a.db")).value();
   Journal journal("r");

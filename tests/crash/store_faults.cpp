@@ -149,7 +149,7 @@ void StoreFaults::write_undisturbed(Case& now) {
     Writer writer(order);  // A lease may have to run out first.
     run_to_end(now, writer);
   }
-  if (now.acknowledged == before) violation(now, "the run cannot be gone on with");
+  if (now.acknowledged == before) violation(now, "the run cannot be continued");
 }
 
 void StoreFaults::kill_writer(Case& now) {

@@ -36,7 +36,7 @@ TEST_CASE("a wait longer than the limit suspends the run until then", "[suspensi
     CHECK(kit.clock->wall_now() >= begin + 1h);
     CHECK(kit.clock->waits.size() == 1);
   }
-  SECTION("one run is gone on with by itself, once, and is told of before it is due") {
+  SECTION("one run is continued by itself, once, and is told of before it is due") {
     CHECK(agent.due(59min).value().empty());
     const DueRun run = agent.due(2h).value().at(0);
     kit.clock->advance(2h);

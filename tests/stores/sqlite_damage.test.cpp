@@ -50,8 +50,7 @@ TEST_CASE("a record that was changed is reported and never used", "[stores][sqli
   CHECK(reading.value().records.size() == in.records.size() - 1);
 }
 
-TEST_CASE("a run whose row was changed is reported and not gone on with",
-          "[stores][sqlite][damage]") {
+TEST_CASE("a run whose row was changed is reported and not continued", "[stores][sqlite][damage]") {
   Damaged in;
   const std::string change = GENERATE("status = 3 - status", "epoch = epoch + 1", "crc = crc + 1");
   INFO(change);

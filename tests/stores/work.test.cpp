@@ -166,7 +166,7 @@ TEST_CASE("work needs a store that answers, threads and a poll", "[work]") {
   CHECK_ERRC(Errc::io, TriageAgent(serve, policy, worker_on(flaky)).work(3, {}));
 }
 
-TEST_CASE("a claimed run is gone on with, and its lease is given back", "[work]") {
+TEST_CASE("a claimed run is continued, and its lease is given back", "[work]") {
   const TempFolder folder;
   const auto store = SqliteStore::open(folder.file("runs.db")).value();
   leave_behind(*store, 1);

@@ -73,7 +73,7 @@ TEST_CASE("each command has a version of its own", "[run][document]") {
   CHECK(start_of(shop, "a")["fingerprint"] != start_of(shop, "b")["fingerprint"]);
 }
 
-TEST_CASE("a run from before commands had versions is still gone on with", "[run][document]") {
+TEST_CASE("a run from before commands had versions is still continued", "[run][document]") {
   const Workshop shop;
   supervise::RunSpec spec{.command = {"sh", "-c", "echo on"}, .folder = "/"};
   {

@@ -79,9 +79,8 @@ TEST_CASE("random graphs leave the same behind on one, two and eight threads",
   }
 }
 
-TEST_CASE(
-    "gone on with from every record, a run ends the same and calls only what had not finished",
-    "[workflow][random]") {
+TEST_CASE("continued from every record, a run ends the same and calls only what had not finished",
+          "[workflow][random]") {
   Rng rng(5);
   for (int graph = 0; graph < 12; ++graph) {
     const Workflow workflow = random_graph(rng, 3 + below(rng, 10), 8);

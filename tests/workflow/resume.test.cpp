@@ -231,9 +231,8 @@ TEST_CASE("a migration that fails, or leads nowhere, changes nothing", "[workflo
   CHECK_ERRC(Errc::invalid_argument, summing_with("2").migrate("sum", "2", "2", to_two).build());
 }
 
-TEST_CASE(
-    "a run that has asked at a port is not gone on with where its answers are of another type",
-    "[workflow][resume]") {
+TEST_CASE("a run that has asked at a port is not continued where its answers are of another type",
+          "[workflow][resume]") {
   const auto store = memory();
   CHECK_ERRC(Errc::suspended,
              WorkflowRun(Asking().workflow, {.run_id = "w", .store = store}).run(1));
@@ -264,7 +263,7 @@ TEST_CASE(
   CHECK_ERRC(Errc::suspended, WorkflowRun(more, {.run_id = "w", .store = store}).resume());
 }
 
-TEST_CASE("a run that an older version of the library has begun is gone on with",
+TEST_CASE("a run that an older version of the library has begun is continued",
           "[workflow][resume]") {
   const auto store = memory();
   CHECK_ERRC(Errc::suspended,

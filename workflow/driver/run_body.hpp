@@ -84,7 +84,7 @@ class WorkflowRun::Body {
     }
     const RunId run = id();
     if (run.empty() || (!options_.store && !under_way())) {
-      return Error{Errc::not_found, "the run has not been gone on with in this process"};
+      return Error{Errc::not_found, "the run has not been continued in this process"};
     }
     if (options_.store) {  // It is in progress, or had already finished.
       TRIAGE_TRY(stored, detail::stored_deliveries(*options_.store, run, workflow_));
