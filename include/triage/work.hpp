@@ -15,7 +15,7 @@ struct WorkOptions {
   // progress, which are then not resumed by themselves; the stop token of work() lets them end.
   RunOptions run{};
   // How long a worker that found nothing waits before it looks again. 1 ms to 1 h.
-  Duration poll{1'000};
+  Duration poll = std::chrono::seconds(1);
 };
 
 struct WorkDone {

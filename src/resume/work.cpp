@@ -38,7 +38,7 @@ Result<void> check_work(const AgentCore& core, std::size_t threads, const WorkOp
   if (threads == 0 || threads > most_threads) {
     return Error{Errc::invalid_argument, "allowed are 1 to 1000 threads"};
   }
-  if (options.poll < Duration(1) || options.poll > std::chrono::hours(1)) {
+  if (options.poll < std::chrono::milliseconds(1) || options.poll > std::chrono::hours(1)) {
     return Error{Errc::invalid_argument, "allowed is a poll of 1 ms to 1 h"};
   }
   if (store_of(core, options.run)) return outcome::success();

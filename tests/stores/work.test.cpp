@@ -96,8 +96,9 @@ TEST_CASE("workers take up what a dead process left, each run once", "[work]") {
   const auto first = make(one);
   const auto second = make(two);
   Result<WorkDone> other = WorkDone{};
-  std::thread helper([&] { other = second.work(2, enough.get_token(), {.poll = Duration(1)}); });
-  const auto done = first.work(2, enough.get_token(), {.poll = Duration(1)});
+  std::thread helper(
+      [&] { other = second.work(2, enough.get_token(), {.poll = std::chrono::milliseconds(1)}); });
+  const auto done = first.work(2, enough.get_token(), {.poll = std::chrono::milliseconds(1)});
   helper.join();
   REQUIRE_OK(done);
   REQUIRE_OK(other);
@@ -161,9 +162,26 @@ TEST_CASE("work needs a store that answers, threads and a poll", "[work]") {
   const FailurePolicy policy = FailurePolicy().otherwise(escalate());
   const TriageAgent agent{serve, policy, worker_on(store)};
   CHECK_ERRC(Errc::invalid_argument, agent.work(0, {}));
-  CHECK_ERRC(Errc::invalid_argument, agent.work(1, {}, {.poll = Duration(0)}));
+  for (const Duration poll :
+       {Duration(0), Duration(std::chrono::milliseconds(1)) - Duration(1), Duration::max()}) {
+    CHECK_ERRC(Errc::invalid_argument, agent.work(1, {}, {.poll = poll}));
+  }
   CHECK_ERRC(Errc::not_found, TriageAgent(serve, policy, worker_on(nullptr)).work(1, {}));
   CHECK_ERRC(Errc::io, TriageAgent(serve, policy, worker_on(flaky)).work(3, {}));
+}
+
+TEST_CASE("a worker without work looks once a second unless it is told otherwise", "[work]") {
+  const auto store = testing::FlakyStore::around(MemoryStore::create());
+  std::stop_source enough;
+  AgentOptions options = worker_on(store);
+  constexpr int looks = 60;
+  const auto clock = stopping(enough, looks);
+  options.clock = clock;
+  const TriageAgent agent{[](int task) { return task; }, FailurePolicy().otherwise(escalate()),
+                          options};
+  REQUIRE_OK(agent.work(1, enough.get_token()));
+  CHECK(clock->elapsed() == std::chrono::seconds(looks - 1));  // The last wait is stopped.
+  CHECK(store->operations() <= 4 * looks);
 }
 
 TEST_CASE("a claimed run is continued, and its lease is given back", "[work]") {
@@ -329,7 +347,7 @@ TEST_CASE("a task that cannot be converted does not end the process of a worker"
   options.clock = stopping(enough, 20);
   const TriageAgent agent{[](const Thrown&) { return 1; }, FailurePolicy().otherwise(escalate()),
                           options};
-  const auto done = agent.work(2, enough.get_token(), {.poll = Duration(1)});
+  const auto done = agent.work(2, enough.get_token(), {.poll = std::chrono::milliseconds(1)});
   REQUIRE_OK(done);
   CHECK(done.value().refused == 3);
   CHECK(store->runs({.status = RunStatus::running, .limit = 0}).value().size() == 3);
