@@ -156,8 +156,9 @@ Classification LlmClassifier::classify(const ClassifierInput& input) {
     // A type named by the failure itself is taken as it is.
     if (input.failure.type) return no_classifier()->classify(input);
     return ask(input);
-  } catch (const std::exception&) {
-    return {};  // Out of memory: better unknown than losing the failure.
+  } catch (...) {
+    return {};  // Out of memory, or an error code's own category: better unknown than losing the
+                // failure.
   }
 }
 

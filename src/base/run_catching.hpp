@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Turns exceptions of a user's store into errors: its interface returns errors, but it may throw.
+// Turns exceptions of a user's code into errors and texts.
 
 #include "triage/result.hpp"
 
 #include <exception>
 #include <string>
+#include <system_error>
 #include <type_traits>
 
 namespace triage::inline v0_1::detail {
@@ -14,6 +15,15 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] inline std::string what_of(const std::exception& exception) {
   const char* text = exception.what();
   return text != nullptr ? text : "an exception without a text";
+}
+
+// A category of the user's own may throw.
+[[nodiscard]] inline std::string message_of(const std::error_code& code) {
+  try {
+    return code.message();
+  } catch (...) {
+    return "an error code whose message() threw";
+  }
 }
 
 // Describes the exception in flight. Only inside a catch block.
@@ -27,7 +37,7 @@ namespace triage::inline v0_1::detail {
   }
 }
 
-// Calls the store; an exception becomes Errc::io.
+// Calls the store, which should return its errors but may throw; an exception becomes Errc::io.
 template <class Call>
 [[nodiscard]] std::invoke_result_t<Call&> run_catching(Call&& call) {
   try {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/find_text.hpp"
+#include "base/run_catching.hpp"
 #include "classifier/blame/loops.hpp"
 #include "classifier/codes/stated_status.hpp"
 #include "classifier/codes/stop_reasons.hpp"
@@ -56,7 +57,8 @@ class HintCollector {
   void error_code(const Place& place, const std::error_code& code) {
     const auto meaning = error_code_meaning(code);
     if (!meaning) return;
-    add(place, FindingKind::code, "error_code", *meaning, "The error code says: " + code.message());
+    add(place, FindingKind::code, "error_code", *meaning,
+        "The error code says: " + message_of(code));
   }
 
   void exception_type(const Place& place, std::string_view name) {

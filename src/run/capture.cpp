@@ -42,9 +42,11 @@ struct Carried {
 };
 
 void collect_causes(const std::exception& exception, std::vector<Cause>& causes, Carried& carried) {
-  if (causes.size() >= most_causes) return;
+  // It holds none if it was thrown where no exception was handled.
+  const auto* nesting = dynamic_cast<const std::nested_exception*>(&exception);
+  if (nesting == nullptr || !nesting->nested_ptr() || causes.size() >= most_causes) return;
   try {
-    std::rethrow_if_nested(exception);
+    nesting->rethrow_nested();
   } catch (const std::exception& nested) {
     causes.push_back({type_name(typeid(nested)), what_of(nested), code_of(nested)});
     carried.take(nested);

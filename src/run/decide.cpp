@@ -155,7 +155,7 @@ void Run::classify() {
   if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
   if (const std::error_code& code = b.failure().code; code) {
     fields["code"] = Json{
-        {"category", code.category().name()}, {"value", code.value()}, {"text", code.message()}};
+        {"category", code.category().name()}, {"value", code.value()}, {"text", message_of(code)}};
   }
   if (b.failure().http_status) fields["http_status"] = *b.failure().http_status;
   if (b.failure().json_rpc_code) fields["json_rpc_code"] = *b.failure().json_rpc_code;

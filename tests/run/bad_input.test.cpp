@@ -142,3 +142,50 @@ TEST_CASE("an exception without a text is a failure like any other", "[bad_input
   CHECK_ERRC(Errc::escalated, result);
   CHECK_THAT(result.error().failure()->text, ContainsSubstring("without a text"));
 }
+
+TEST_CASE("an exception that should hold another one, and holds none, is a failure like any other",
+          "[bad_input]") {
+  // As thrown by a helper that is meant for catch blocks.
+  const auto nest_nothing = [] { std::throw_with_nested(std::runtime_error("boom")); };
+  AgentOptions options = Kit().bare();
+  std::vector<std::string> texts;
+  options.hooks.on_failure = [&](const FailureContext& failed) { texts.push_back(failed.text); };
+  int calls = 0;
+  const TriageAgent agent{
+      [&](const std::string&) {
+        if (++calls == 1) nest_nothing();
+        try {
+          if (calls == 2) nest_nothing();
+        } catch (...) {
+          std::throw_with_nested(std::runtime_error("outer"));
+        }
+        throw std::runtime_error("the end");
+      },
+      answers({RecoveryAction::retry(), RecoveryAction::retry(), RecoveryAction::escalate()}),
+      options};
+  CHECK_ERRC(Errc::escalated, agent.run("x"));
+  CHECK(texts == std::vector<std::string>{"boom", "outer", "the end"});
+}
+
+TEST_CASE("an error code whose category cannot say what it means is a failure like any other",
+          "[bad_input]") {
+  struct Speechless final : std::error_category {
+    [[nodiscard]] const char* name() const noexcept override { return "speechless"; }
+    [[nodiscard]] std::string message(int) const override { throw std::runtime_error("no words"); }
+    [[nodiscard]] std::error_condition default_error_condition(int) const noexcept override {
+      return std::make_error_condition(std::errc::timed_out);
+    }
+  };
+  static const Speechless category;
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.classifier = default_classifier();
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            return attempt.fail({.text = "it failed", .code = {1, category}});
+                          },
+                          escalating(), options};
+  const auto result = agent.run("x", {.run_id = "r"});
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->text == "it failed");
+  CHECK(kit.store->run("r").value().status == RunStatus::escalated);
+}
