@@ -23,7 +23,7 @@ std::optional<Classification> told_by_caller(const ClassifierInput& input) {
                            .suggests = told.type,
                            .detail = "The agent itself named the type of its failure",
                            .confidence = told.confidence});
-  told.retry_after = detail::find_retry_after(failure, input.clock).wait;
+  told.retry_after = detail::find_retry_after(failure, told, input.clock).wait;
   return told;
 }
 
@@ -33,7 +33,7 @@ namespace detail {
 
 void add_wait(const ClassifierInput& input, std::optional<Duration> wait_in_text,
               Classification& result) {
-  RetryAfter asked = find_retry_after(input.failure, input.clock);
+  RetryAfter asked = find_retry_after(input.failure, result, input.clock);
   if (!asked.note.empty()) {
     result.evidence.push_back({.source = std::move(asked.source), .detail = std::move(asked.note)});
   }

@@ -232,14 +232,16 @@ Classification Run::ask_classifier() {
     return inherited;
   }
   if (b.failure().type) {
-    return {.type = *b.failure().type,
-            .reason = b.failure().reason,
-            .confidence = 1.0,
-            .evidence = {{.source = "reported",
-                          .suggests = *b.failure().type,
-                          .detail = "the type was named where the failure was reported",
-                          .confidence = 1.0}},
-            .retry_after = find_retry_after(b.failure(), core_.clock.get()).wait};
+    Classification reported{
+        .type = *b.failure().type,
+        .reason = b.failure().reason,
+        .confidence = 1.0,
+        .evidence = {{.source = "reported",
+                      .suggests = *b.failure().type,
+                      .detail = "the type was named where the failure was reported",
+                      .confidence = 1.0}}};
+    reported.retry_after = find_retry_after(b.failure(), reported, core_.clock.get()).wait;
+    return reported;
   }
   const ClassifierInput input{
       .failure = b.failure(),

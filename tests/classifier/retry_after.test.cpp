@@ -78,6 +78,59 @@ TEST_CASE("headers say how long to wait", "[classifier][retry_after]") {
   CHECK_FALSE(wait({}));
 }
 
+TEST_CASE("when a limit is replenished matters only to a failure that has hit it",
+          "[classifier][retry_after]") {
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  const Headers github{{"Date", "Wed, 21 Oct 2026 10:00:00 GMT"},
+                       {"X-RateLimit-Limit", "5000"},
+                       {"X-RateLimit-Reset", "1792579800"}};
+  const auto with = [](Headers headers, std::string name, std::string value) {
+    headers.emplace_back(std::move(name), std::move(value));
+    return headers;
+  };
+  const Headers some_left = with(github, "X-RateLimit-Remaining", "4987");
+  const Headers none_left = with(github, "X-RateLimit-Remaining", "0");
+  SECTION("it comes with every response") {
+    for (const int status : {403, 404, 500, 502, 503}) {
+      INFO(status);
+      for (const Headers& headers :
+           {some_left, Headers{{"RateLimit-Reset", "3500"}, {"RateLimit-Remaining", "99"}},
+            Headers{{"X-RateLimit-Reset-After", "3500"}},
+            Headers{{"RateLimit", "\"api\";r=10;t=3500"}, {"RateLimit-Reset", "3500"}}}) {
+        CHECK_FALSE(test::classify({.http_status = status, .headers = headers}).retry_after);
+      }
+      CHECK(test::classify({.http_status = status, .headers = with(some_left, "Retry-After", "7")})
+                .retry_after == 7s);
+    }
+    CHECK_FALSE(test::classify({.http_status = 404, .headers = none_left}).retry_after);
+  }
+  SECTION("nothing remains") {
+    for (const int status : {403, 503}) {
+      INFO(status);
+      CHECK(test::classify({.http_status = status, .headers = none_left}).retry_after == 50min);
+      for (const char* left : {"\"api\";r=0;t=40", "limit=100, remaining=0, reset=40"}) {
+        const Headers headers{{"RateLimit", left}, {"RateLimit-Reset", "40"}};
+        CHECK(test::classify({.http_status = status, .headers = headers}).retry_after == 40s);
+      }
+    }
+  }
+  SECTION("the failure says so itself") {
+    const Failure told{
+        .text = "API rate limit exceeded for user ID 1.", .http_status = 403, .headers = some_left};
+    const Trajectory none;
+    const auto found = default_classifier()->classify({.failure = told, .trajectory = none});
+    CHECK(found.retry_after == 50min);
+    CHECK(test::classify(
+              {.headers = some_left, .type = FailureType::external_fault, .reason = "rate_limited"})
+              .retry_after == 50min);
+    CHECK(
+        test::classify({.headers = some_left, .type = FailureType::quota_exhausted}).retry_after ==
+        50min);
+    CHECK_FALSE(
+        test::classify({.headers = some_left, .type = FailureType::external_fault}).retry_after);
+  }
+}
+
 TEST_CASE("a date without a date to measure it against is told, not guessed",
           "[classifier][retry_after]") {
   const Classification found = test::classify(

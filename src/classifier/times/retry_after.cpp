@@ -51,13 +51,12 @@ constexpr std::size_t longest_phrase = 512;     // Of longer introductions only 
 constexpr std::size_t longest_length = 4096;    // "1 hour, 30 minutes and 5 seconds" has 32.
 constexpr std::size_t most_headers = 512;       // Real responses have fewer.
 
-// Headers that say directly how long to wait, in order of precedence.
-constexpr std::string_view wait_headers[] = {"retry-after", "x-ratelimit-reset-after",
-                                             "ratelimit-reset", "x-ratelimit-reset",
-                                             "x-rate-limit-reset"};
+// When the limit is replenished, in order of precedence.
+constexpr std::string_view reset_headers[] = {"x-ratelimit-reset-after", "ratelimit-reset",
+                                              "x-ratelimit-reset", "x-rate-limit-reset"};
 
-// When one of several limits is replenished; OpenAI, Anthropic and others send it with every
-// response: x-ratelimit-reset-tokens, anthropic-ratelimit-requests-reset.
+// When one of several limits is replenished: x-ratelimit-reset-tokens,
+// anthropic-ratelimit-requests-reset.
 bool is_reset_header(std::string_view name) {
   constexpr std::string_view first = "x-ratelimit-reset-";
   constexpr std::string_view last = "-reset";
@@ -232,6 +231,47 @@ RetryAfter from_header(const Failure& failure, std::string_view name, std::strin
           .note = std::string(name) + " is neither a length nor a date"};
 }
 
+// "X-RateLimit-Remaining: 0", "anthropic-ratelimit-tokens-remaining: 0", "RateLimit: api;r=0".
+bool says_nothing_remains(std::string_view name, std::string_view value) {
+  const std::string key = lower_case(name);
+  if (key.find("ratelimit") == std::string::npos && key.find("rate-limit") == std::string::npos) {
+    return false;
+  }
+  if (key.find("-remaining") != std::string::npos) return value == "0";
+  while (!value.empty()) {
+    const std::size_t end = std::min(value.find_first_of(",; "), value.size());
+    const std::string_view part = value.substr(0, end);
+    if (part == "r=0" || part == "remaining=0") return true;
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+  return false;
+}
+
+// Only then the time of a reset matters: it comes with every response, whatever went wrong.
+bool hit_a_limit(const Failure& failure, const Classification& found) {
+  if (failure.http_status == 429 || found.reason == "rate_limited" ||
+      found.type == FailureType::quota_exhausted) {
+    return true;
+  }
+  const int status = failure.http_status.value_or(403);
+  if (status != 403 && status != 503) return false;
+  const auto headers = headers_of(failure);
+  return std::any_of(headers.begin(), headers.end(), [](const auto& header) {
+    return says_nothing_remains(header.first, trimmed(header.second));
+  });
+}
+
+// Of several limits, the last one to be replenished counts.
+RetryAfter longest_reset(const Failure& failure, Clock* clock) {
+  RetryAfter longest;
+  for (const auto& [name, value] : headers_of(failure)) {
+    if (!is_reset_header(name)) continue;
+    RetryAfter one = from_header(failure, lower_case(name), trimmed(value), clock);
+    if (one.wait && (!longest.wait || *one.wait > *longest.wait)) longest = std::move(one);
+  }
+  return longest;
+}
+
 // A number without a unit may have it in the name before it: "retry_after_ms": 5.
 double unit_in_name(std::string_view name) {
   while (!name.empty() && !is_letter(name.back())) name.remove_suffix(1);
@@ -286,12 +326,11 @@ WaitInText find_wait(std::string_view text, std::string_view phrase, bool date_o
   return {.wait = find_length(seen)};
 }
 
-RetryAfter find_retry_after(const Failure& failure, Clock* clock) {
+RetryAfter find_retry_after(const Failure& failure, const Classification& found, Clock* clock) {
   if (failure.retry_after) {
     return {.wait = std::max(*failure.retry_after, Duration::zero()), .source = "retry_after"};
   }
   if (failure.headers.empty()) return {};
-  RetryAfter useless;
   for (const std::string_view name : {"retry-after-ms", "x-ms-retry-after-ms"}) {
     const auto value = header(failure, name);
     if (!value) continue;
@@ -299,24 +338,22 @@ RetryAfter find_retry_after(const Failure& failure, Clock* clock) {
       return {.wait = wait, .source = std::string(name)};
     }
   }
-  for (const std::string_view name : wait_headers) {
+  RetryAfter useless;
+  const auto read = [&](std::string_view name) -> std::optional<RetryAfter> {
     const auto value = header(failure, name);
-    if (!value) continue;
-    RetryAfter found = from_header(failure, name, *value, clock);
-    if (found.wait) return found;
-    if (useless.note.empty()) useless = std::move(found);
+    if (!value) return std::nullopt;
+    RetryAfter asked = from_header(failure, name, *value, clock);
+    if (asked.wait) return asked;
+    if (useless.note.empty()) useless = std::move(asked);
+    return std::nullopt;
+  };
+  if (auto asked = read("retry-after")) return *std::move(asked);
+  if (!hit_a_limit(failure, found)) return useless;
+  for (const std::string_view name : reset_headers) {
+    if (auto asked = read(name)) return *std::move(asked);
   }
-  // These come with every response, so they only matter if a limit was hit. Of several limits, the
-  // last one to be replenished counts.
-  RetryAfter longest;
-  if (failure.http_status != 429) return useless;
-  for (const auto& [name, value] : headers_of(failure)) {
-    if (!is_reset_header(name)) continue;
-    RetryAfter found = from_header(failure, lower_case(name), trimmed(value), clock);
-    if (found.wait && (!longest.wait || *found.wait > *longest.wait)) longest = std::move(found);
-  }
-  if (longest.wait) return longest;
-  return useless;
+  const RetryAfter longest = longest_reset(failure, clock);
+  return longest.wait ? longest : useless;
 }
 
 }  // namespace triage::inline v0_1::detail

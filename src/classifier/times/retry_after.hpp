@@ -2,6 +2,7 @@
 #pragma once
 // How long the other side asked us to wait. Private.
 
+#include "triage/classification.hpp"
 #include "triage/failure.hpp"
 
 #include <optional>
@@ -16,12 +17,15 @@ struct RetryAfter {
   std::string note{};              // Set instead of `wait` if a header was present but unusable.
 };
 
-// From the failure's own field, else from its headers: retry-after-ms, retry-after,
-// x-ratelimit-reset-after, ratelimit-reset, x-ratelimit-reset; else, with status 429, the longest
-// of the resets of several limits (x-ratelimit-reset-tokens). Each is a duration ("20", "6m0s") or
-// a point in time (HTTP date, RFC 3339, seconds or milliseconds since 1970), relative to the date
-// header, or else to the clock, if there is one.
-[[nodiscard]] RetryAfter find_retry_after(const Failure& failure, Clock* clock = nullptr);
+// From the failure's own field, else from its headers: retry-after-ms, retry-after; if a limit was
+// hit also x-ratelimit-reset-after, ratelimit-reset, x-ratelimit-reset, or else the longest of the
+// resets of several limits (x-ratelimit-reset-tokens). A limit was hit if the status is 429, if
+// `found` says so, or if the headers of a 403 or 503 say that nothing remains. Each is a duration
+// ("20", "6m0s") or a point in time (HTTP date, RFC 3339, seconds or milliseconds since 1970),
+// relative to the date header, or else to the clock, if there is one.
+// found: type and reason of the failure.
+[[nodiscard]] RetryAfter find_retry_after(const Failure& failure, const Classification& found,
+                                          Clock* clock);
 
 // "1.5", "20s", "6m0s", "1h 30 min", "250 ms", "two" -> empty. A bare number is in seconds.
 [[nodiscard]] std::optional<Duration> parse_wait(std::string_view text);
