@@ -77,7 +77,9 @@ Chaos::Met Chaos::meet(const Site& site) const {
   detail::Visit visit = branch_->visit(site, detail::Place::call);
   if (visit.delay) note(*visit.delay);
   if (visit.fault) note(*visit.fault);
-  return {.delay = std::move(visit.delay), .fault = std::move(visit.fault)};
+  return {.delay = std::move(visit.delay),
+          .fault = std::move(visit.fault),
+          .keeps_value = branch_->wants_values(site)};
 }
 
 Result<detail::CallPlan> Chaos::begin(const Site& site, const CallLimits& limits) const {

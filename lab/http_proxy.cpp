@@ -82,7 +82,7 @@ struct HttpProxy::Parts {
   std::mutex mutex{};
   std::condition_variable idle{};
   int connections = 0;
-  std::map<std::string, std::string> answers{};  // The newest for each place.
+  std::map<std::string, std::string> answers{};  // The newest of each place that may want it.
   std::stop_source stop{};
   std::thread thread{};
 
@@ -191,7 +191,7 @@ Result<std::string> HttpProxy::Parts::forward(const Target& target, const HttpMe
 std::string HttpProxy::Parts::changed(const Chaos::Met& met, const std::string& place,
                                       std::string answer) {
   std::string before;
-  {
+  if (met.keeps_value) {
     const std::scoped_lock lock(mutex);
     before = std::exchange(answers[place], answer);
   }

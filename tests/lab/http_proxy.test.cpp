@@ -197,3 +197,21 @@ TEST_CASE("an answer that is nested without end is passed on", "[lab][proxy]") {
   const std::string deep = "HTTP/1.1 200 OK\r\n\r\n" + std::string(100'000, '[');
   CHECK(lab::detail::with_other_tool(deep, {}) == deep);
 }
+
+TEST_CASE("a proxy keeps only answers that a later visit may want", "[lab][proxy]") {
+  const lab::Chaos chaos{
+      {.rules = {{.fault = Fault::stale_value, .site = "127.0.0.1", .at = {1}}}}};
+  CHECK(chaos.meet({.name = "127.0.0.1"}).keeps_value);
+  CHECK_FALSE(chaos.meet({.name = "elsewhere"}).keeps_value);
+  // Of one place, since a place has no port.
+  const Server old("old");
+  const Server current("current");
+  const auto proxy = lab::HttpProxy::start(chaos).value();
+  const auto get = [&](const Server& server) {
+    return ask(proxy->url(), "GET " + server.url() + "/ HTTP/1.1\r\nHost: x\r\n\r\n");
+  };
+  chaos.disarm();
+  CHECK_THAT(get(old), Catch::Matchers::EndsWith("old"));
+  chaos.arm();
+  CHECK_THAT(get(current), Catch::Matchers::EndsWith("current"));
+}

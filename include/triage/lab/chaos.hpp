@@ -149,10 +149,12 @@ class Chaos {
   }
 
   // For places of your own: counts a visit and notes what it meets, but carries nothing out. delay:
-  // a latency; fault: anything else that can happen to a call.
+  // a latency; fault: anything else that can happen to a call; keeps_value: a later visit may want
+  // this one's value as its stale one.
   struct Met {
     std::optional<Injection> delay{};
     std::optional<Injection> fault{};
+    bool keeps_value = false;
   };
   [[nodiscard]] Met meet(const Site& site) const;
   void kill() const;  // Like Fault::kill: see ChaosOptions.
