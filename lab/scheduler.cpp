@@ -52,6 +52,7 @@ void Scheduler::run(TimePoint latest, std::uint64_t most_events,
                     const std::function<void()>& on_turn) {
   latest_ = latest;
   most_events_ = most_events;
+  on_turn_ = on_turn;
   while (!wakes_.empty() && !stopping_) {
     const Wake wake = wakes_.top();
     wakes_.pop();
@@ -65,8 +66,8 @@ void Scheduler::run(TimePoint latest, std::uint64_t most_events,
       ring(wake.wait);
     } else {
       turn(wake.task);
-      on_turn();
     }
+    on_turn_();
   }
 }
 
@@ -88,11 +89,14 @@ bool Scheduler::sleep_until(TimePoint when, const std::stop_token& stop) {
     return true;
   }
   Task& task = *current_;
-  // No other task is due before that, so the time can simply advance.
+  // No other task is due before that, so the time can simply advance, unless this turn stops all.
   if ((wakes_.empty() || wakes_.top().at > when) && when <= latest_ && events_ <= most_events_) {
-    now_ = std::max(now_, when);
-    trace(task.name, "woke");
-    return true;
+    on_turn_();
+    if (!stopping_) {
+      now_ = std::max(now_, when);
+      trace(task.name, "woke");
+      return true;
+    }
   }
   const std::uint64_t wait = ++task.wait;
   task.stopped = false;

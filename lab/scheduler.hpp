@@ -34,7 +34,8 @@ class Scheduler {
       : stacks_(stacks), seed_(seed), keep_trace_(keep_trace), hash_(seed) {}
 
   void start(Duration after, std::string name, std::function<void()> body);
-  // Runs everything to the end, stop() or a limit. on_turn is called after each turn of a task.
+  // Runs everything to the end, stop() or a limit. on_turn is called after each turn of a task or
+  // an alarm, and before time advances within one.
   void run(TimePoint latest, std::uint64_t most_events, const std::function<void()>& on_turn);
   // Ends all waits at once, so that every task can finish.
   void stop() noexcept { stopping_ = true; }
@@ -100,6 +101,7 @@ class Scheduler {
   std::size_t current_index_ = 0;
   TimePoint latest_ = TimePoint::max();
   std::uint64_t most_events_ = 0;
+  std::function<void()> on_turn_{};
   int in_store_ = 0;
   bool stopping_ = false;
   bool over_limit_ = false;

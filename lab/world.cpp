@@ -114,6 +114,8 @@ void WorldState::check_invariants(bool at_end) {
       }
     } catch (const std::exception& e) {
       violated(invariant.name, std::string("its check threw: ") + e.what());
+    } catch (...) {
+      violated(invariant.name, "its check threw something that is not a std::exception");
     }
   }
 }

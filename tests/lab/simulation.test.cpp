@@ -308,3 +308,61 @@ TEST_CASE("runs that a world removes are not lost", "[lab][simulation]") {
   INFO((report.violation ? report.violation->detail : std::string()));
   CHECK_FALSE(report.violation);
 }
+
+TEST_CASE("an invariant is checked whenever time moves, with a single process too",
+          "[lab][simulation]") {
+  struct Account {
+    int balance = 0;
+  };
+  const auto broken_by = [](const std::function<void(Process&, Account&)>& body) {
+    Simulation simulation{[&body](World& world) {
+      auto& account = world.make<Account>();
+      world.start("alone", [&](Process& self) { body(self, account); });
+      world.always("the balance is never negative", [&] { return account.balance >= 0; });
+    }};
+    const auto report = simulation.run(1);
+    return report.violation ? report.violation->at : Duration(-1);
+  };
+  const auto at_a_wait = [](Process& self, Account& account) {
+    self.work(3s);
+    account.balance = -5;
+    self.work(10s);
+    account.balance = 5;
+    for (;;) self.work(1s);
+  };
+  CHECK(broken_by(at_a_wait) == 3s);
+  const auto by_an_alarm = [](Process& self, Account& account) {
+    const TimePoint now = self.clock()->now();
+    const auto spend = self.clock()->alarm(now + 5s, [&] { account.balance = -5; });
+    const auto earn = self.clock()->alarm(now + 6s, [&] { account.balance = 5; });
+    self.work(10s);
+  };
+  CHECK(broken_by(by_an_alarm) == 5s);
+}
+
+TEST_CASE("a check that throws anything is a violation, and the processes are unwound",
+          "[lab][simulation]") {
+  struct Unwinding {
+    int& times;
+    ~Unwinding() { ++times; }
+  };
+  int unwound = 0;
+  Simulation simulation{[&unwound](World& world) {
+    auto& checks = world.make<int>(0);
+    for (const char* name : {"a", "b"}) {
+      world.start(name, [&unwound](Process& self) {
+        const Unwinding counted{unwound};
+        for (;;) self.work(1s);
+      });
+    }
+    world.always("it holds", [&checks]() -> bool {
+      if (++checks == 5) throw 42;
+      return true;
+    });
+  }};
+  const auto report = simulation.run(1);
+  REQUIRE(report.violation);
+  CHECK(report.violation->invariant == "it holds");
+  CHECK_THAT(report.violation->detail, ContainsSubstring("its check threw"));
+  CHECK(unwound == 2);
+}
