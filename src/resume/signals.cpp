@@ -127,9 +127,9 @@ Result<void> Run::rest_in_attempt(int attempt, Duration delay) {
   return outcome::success();
 }
 
-// Whether a look that failed is not the wait's last one, after which no signal is recorded.
-bool Run::may_look_again(const Error& failed, const WaitFacts& facts) const noexcept {
-  return may_pass(failed.code) && !fails_with_store() && facts.left > WallTime::duration::zero();
+// Whether another look, later, may find what this one could not.
+bool Run::may_look_again(const Error& failed) const noexcept {
+  return may_pass(failed.code) && !fails_with_store();
 }
 
 // Drives one wait, blocking. *signal receives the signal's value, if one was sent.
@@ -151,7 +151,9 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
       }
       case WaitDo::look: {
         auto sent = read_signal(*data_->store, id(), what.signal);
-        if (!sent && !may_look_again(sent.error(), facts)) return std::move(sent).error();
+        // After the last look it is recorded that no signal came, so that one must not fail.
+        const bool is_last = facts.left <= WallTime::duration::zero();
+        if (!sent && (is_last || !may_look_again(sent.error()))) return std::move(sent).error();
         *signal = sent ? std::move(sent).value() : std::nullopt;
         input = *signal ? WaitInput::seen : WaitInput::unseen;
         break;
@@ -234,6 +236,7 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
 Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view name) {
   TRIAGE_TRYV(check_wait_name(name, "a signal's"));
   std::optional<Json> value;
+  Sequence at = 0;  // Of its record, if this process made it.
   {
     const std::scoped_lock lock(mutex_);
     if (!has_store()) {
@@ -243,17 +246,23 @@ Result<std::optional<std::optional<Json>>> Run::known_signal(std::string_view na
     const auto answer = known.find(name);
     if (answer == known.end()) return outcome::success(std::nullopt);
     value = answer->second;
+    if (data_->made_extras) {
+      const auto& recorded = data_->made_extras->answered;
+      if (const auto record = recorded.find(name); record != recorded.end()) at = record->second;
+    }
+    if (at <= data_->writer.durable) return outcome::success(std::optional(std::move(value)));
   }
-  TRIAGE_TRYV(drain_strictly());  // Another thread may just have recorded it.
+  TRIAGE_TRYV(drain_strictly(at));  // Another thread may just have recorded it.
   return outcome::success(std::optional(std::move(value)));
 }
 
 Result<std::optional<Json>> Run::signal_received(int attempt, std::string_view name) {
   TRIAGE_TRY(known, known_signal(name));
   if (known) return outcome::success(*std::move(known));
-  TRIAGE_TRY(sent, read_signal(*data_->store, id(), name));
-  if (!sent) return outcome::success(std::nullopt);
-  return record_signal(attempt, name, std::move(sent));
+  auto sent = read_signal(*data_->store, id(), name);
+  if (!sent && !may_look_again(sent.error())) return std::move(sent).error();
+  if (!sent || !sent.value()) return outcome::success(std::nullopt);
+  return record_signal(attempt, name, std::move(sent).value());
 }
 
 Result<std::optional<Json>> Run::wait_for_signal(int attempt, std::string_view name,
@@ -282,6 +291,7 @@ Result<std::optional<Json>> Run::record_signal(int attempt, std::string_view nam
       make_room();
       enqueue(journal.add(RecordKind::signal_received, core_.clock->wall_now(), std::move(fields)));
       at = journal.last();
+      data_->extras().answered.emplace(name, at);
     }
   }
   TRIAGE_TRYV(drain_strictly(at));

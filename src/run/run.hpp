@@ -280,7 +280,7 @@ class Run {
   Result<WaitFacts> measure_wait(int attempt, WallTime until);
   Error ask_to_suspend(int attempt, const Pause& what);
   Result<void> rest_in_attempt(int attempt, Duration delay);
-  [[nodiscard]] bool may_look_again(const Error& failed, const WaitFacts& facts) const noexcept;
+  [[nodiscard]] bool may_look_again(const Error& failed) const noexcept;
   [[nodiscard]] bool may_suspend() const;  // The caller holds mutex_.
   // True if the run has already waited for this, even if it asked for another time.
   [[nodiscard]] bool is_served(const std::string& place, WallTime when);

@@ -43,8 +43,10 @@ struct RareRunData {
   std::string sleep_place{};              // … or, for sleep_until, at which place.
   WallTime::duration sleep_length{0};
   std::map<std::string, int> sleeps{};  // How often the attempt slept, by its state.
-  std::string token{};                  // Of a suspension that begins, until it is returned.
-  std::string spent_ticket{};           // Hash of the token by which the run continued.
+  // The records of signals' answers that this process has made.
+  std::map<std::string, Sequence, std::less<>> answered{};
+  std::string token{};         // Of a suspension that begins, until it is returned.
+  std::string spent_ticket{};  // Hash of the token by which the run continued.
   Asking asking{};
   WaitingChild child{};
 };

@@ -2,6 +2,7 @@
 // Signals that a run waits for, across processes.
 #include "resume/durable.hpp"
 #include "triage/operations.hpp"
+#include "triage/testing/flaky_store.hpp"
 
 #include <functional>
 #include <utility>
@@ -236,4 +237,52 @@ TEST_CASE("who sends a signal after the wait for it has ended is told so",
                           },
                           answers({RecoveryAction::escalate()}), kit.options()};
   CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+}
+
+TEST_CASE("one look for a signal that fails is one that has found nothing",
+          "[suspension][signals]") {
+  Kit kit;
+  const auto store = testing::FlakyStore::around(kit.store);
+  store->only({testing::StoreOperation::get});
+  AgentOptions options = kit.options();
+  options.store = store;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            store->fail_nth(1);
+                            CHECK_FALSE(attempt.received("go"));
+                            CHECK_FALSE(attempt.error());
+                            return attempt.received("go")->get<int>();
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  REQUIRE_OK(agent.signal("r", "go", 7));
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 7);
+  options.on_store_error = OnStoreError::fail;
+  const TriageAgent strict{[&](const std::string&, Attempt& attempt) {
+                             store->fail_nth(1);
+                             return attempt.received("go").has_value();
+                           },
+                           answers({RecoveryAction::escalate()}), options};
+  CHECK_ERRC(Errc::io, strict.run("x", {.run_id = "s"}));
+}
+
+TEST_CASE("an answer that is stored is known while the store fails", "[suspension][signals]") {
+  Kit kit;
+  const auto store = testing::FlakyStore::around(kit.store);
+  store->only({testing::StoreOperation::append});
+  AgentOptions options = kit.options();
+  options.store = store;
+  const WallTime deadline = kit.clock->wall_now() + 1s;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            const auto answer = attempt.wait("go", deadline);
+                            if (attempt.number() == 1) {
+                              store->fail_until_healed();
+                              attempt.record_step({.action = "s"});
+                              throw std::runtime_error("unknown");
+                            }
+                            const auto same = attempt.received("go");
+                            store->heal();
+                            return answer->get<int>() + same->get<int>();
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  REQUIRE_OK(agent.signal("r", "go", 7));
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 14);
 }
