@@ -33,9 +33,10 @@ Result<void> check_allowed(RecoveryAction::Kind action, const std::vector<std::s
                "the action " + std::string(name) + " is not allowed here; allowed: " + names};
 }
 
-Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& clock) {
+Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& clock,
+                               std::string_view what_now) {
   if (!expires || clock.wall_now() < *expires) return outcome::success();
-  return Error{Errc::conflict, "the token has expired; resume_run goes on without a decision"};
+  return Error{Errc::conflict, "the token has expired; " + std::string(what_now)};
 }
 
 // Accepting a decision that cannot be executed would waste the token.

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -15,8 +16,10 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] Result<void> check_decision(const RecoveryAction& action, const std::string& who);
 [[nodiscard]] Result<void> check_allowed(RecoveryAction::Kind action,
                                          const std::vector<std::string>& allowed);
-// Errors: Errc::conflict.
-[[nodiscard]] Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& clock);
+// Errors: Errc::conflict, saying what can be done now.
+[[nodiscard]] Result<void> check_not_expired(
+    const std::optional<WallTime>& expires, Clock& clock,
+    std::string_view what_now = "resume_run goes on without a decision");
 // Refuses a rollback to a missing checkpoint.
 [[nodiscard]] Result<void> check_target(const Journal& journal, const RecoveryAction& action);
 // Checks strict_idempotency.

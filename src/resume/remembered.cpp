@@ -19,6 +19,22 @@ static ContinuationPtr remembered(const AgentCore& core, SuspendedRun waiting,
   return run;
 }
 
+static Result<void> check_not_expired(const SuspendedRun& run, Clock& clock) {
+  if (run.data->store) return check_not_expired(run.expires, clock);
+  return check_not_expired(run.expires, clock,
+                           run.until ? "the run goes on by itself when its time comes"
+                                     : "nothing can continue the run, because no store keeps it");
+}
+
+// The task's conversion is the user's code, so it is called while nobody is kept waiting. Puts the
+// run back if it does not fit.
+static Result<void> check_task_of(const AgentCore& core, const std::string& hash,
+                                  SuspendedRun& waiting) {
+  auto fits = core.task_fits(waiting.data->task);
+  if (!fits) core.suspended.put_back(hash, std::move(waiting));
+  return fits;
+}
+
 // Whether the token's run still waits there, rather than a later run with the same id.
 static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last,
                       const std::string& hash) {
@@ -36,13 +52,13 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
   Resumption decision;
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
-    TRIAGE_TRYV(check_not_expired(run.expires, *core.clock));
-    TRIAGE_TRYV(core.task_fits(run.data->task));
+    TRIAGE_TRYV(check_not_expired(run, *core.clock));
     TRIAGE_TRYV(check_target(run.data->journal, action));
     const WaitingChild& child = run.data->extras().child;
     decision = decided(child.asks ? child.suspension->run_id : RunId(), action, options.who);
     return check_safe(core, *run.data, *decision.action);
   }));
+  TRIAGE_TRYV(check_task_of(core, hash, waiting));
   RunData& data = *waiting.data;
   if (data.store) {
     const RunId& id = waiting.options.run_id;
@@ -77,7 +93,6 @@ Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& 
   if (!found) return unknown_token();
   RecoveryAction action;
   TRIAGE_TRY(waiting, core.suspended.take(found->hash, [&](SuspendedRun& run) -> Result<void> {
-    TRIAGE_TRYV(core.task_fits(run.data->task));
     action = action_when_due(Json{{"allowed_actions", run.allowed_actions}});
     RunData& data = *run.data;
     if (!data.situation().spent_limit.empty() && reruns(action.kind)) {
@@ -87,6 +102,7 @@ Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& 
     }
     return outcome::success();
   }));
+  TRIAGE_TRYV(check_task_of(core, found->hash, waiting));
   return restore(remembered(core, std::move(waiting), options),
                  {.reason = "due", .action = std::move(action)});
 }

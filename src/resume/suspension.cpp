@@ -201,7 +201,7 @@ void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& actio
   waiting.options.deadline = lasting_deadline();
   waiting.options.parent = nullptr;
   waiting.attempts = attempt_;
-  core_.suspended.add(hash, std::move(waiting));
+  core_.suspended.add(hash, std::move(waiting), core_.clock->wall_now());
 }
 
 // --- Deciding.
@@ -232,6 +232,7 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   if (auto expired = check_not_expired(ticket.expires, *core.clock); !expired) {
     static_cast<void>(
         run_catching([&] { return store->erase_if(ticket_space, hash, stored.version); }));
+    core.suspended.forget_store(hash);
     return std::move(expired).error();
   }
   auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at,
@@ -263,7 +264,9 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   const auto won = run_catching(
       [&] { return store->put_if(ticket_space, hash, stored.version, encode(ticket)); });
   if (!won) return won.error().code == Errc::conflict ? unknown_token() : won.error();
-  return restore(std::move(taken).value(), std::move(decision));
+  auto opened = restore(std::move(taken).value(), std::move(decision));
+  if (opened) core.suspended.forget_store(hash);
+  return opened;
 }
 
 Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -85,8 +86,18 @@ Result<void> check_options(const AgentOptions& options) {
 SuspendedRuns::SuspendedRuns() = default;
 SuspendedRuns::~SuspendedRuns() = default;
 
-void SuspendedRuns::add(std::string hash, SuspendedRun run) {
+void SuspendedRuns::add(std::string hash, SuspendedRun run, WallTime now) {
+  const auto is_over = [now](const SuspendedRun& waiting) {
+    const bool goes_on = waiting.until && !waiting.data->store;
+    return waiting.expires && *waiting.expires <= now && !goes_on;
+  };
+  ByHash over;  // Destroyed without the lock: they have functions and objects of the user's.
   const std::scoped_lock lock(mutex_);
+  for (auto one = by_hash_.begin(); one != by_hash_.end();) {
+    const auto next = std::next(one);
+    if (is_over(one->second)) over.insert(by_hash_.extract(one));
+    one = next;
+  }
   by_hash_.emplace(std::move(hash), std::move(run));
 }
 
@@ -100,6 +111,11 @@ std::shared_ptr<CheckpointStore> SuspendedRuns::store_of(std::string_view hash) 
   const std::scoped_lock lock(mutex_);
   const auto found = stores_.find(hash);
   return found == stores_.end() ? nullptr : found->second.lock();
+}
+
+void SuspendedRuns::forget_store(std::string_view hash) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = stores_.find(hash); found != stores_.end()) stores_.erase(found);
 }
 
 bool SuspendedRuns::contains(std::string_view hash) const {
@@ -144,7 +160,8 @@ Result<SuspendedRun> SuspendedRuns::take(std::string_view hash,
 }
 
 void SuspendedRuns::put_back(std::string hash, SuspendedRun run) {
-  add(std::move(hash), std::move(run));
+  const std::scoped_lock lock(mutex_);
+  by_hash_.emplace(std::move(hash), std::move(run));
 }
 
 namespace {

@@ -42,10 +42,13 @@ struct SuspendedRun {
 // Thread-safety: all members may be called from several threads at once.
 class SuspendedRuns {
  public:
-  void add(std::string hash, SuspendedRun run);
+  // Also lets runs go whose token has expired at `now`, unless they continue on their own: nothing
+  // here can continue them.
+  void add(std::string hash, SuspendedRun run, WallTime now);
   // Where to find a run that is not in the agent's store. Does not keep that store open.
   void add_store(std::string hash, const std::shared_ptr<CheckpointStore>& store);
   [[nodiscard]] std::shared_ptr<CheckpointStore> store_of(std::string_view hash) const;
+  void forget_store(std::string_view hash);  // The token is used, or has expired.
   [[nodiscard]] bool contains(std::string_view hash) const;
   // Runs without a store that continue on their own before `until`.
   [[nodiscard]] std::vector<DueRun> due(WallTime until) const;
@@ -64,8 +67,10 @@ class SuspendedRuns {
   ~SuspendedRuns();
 
  private:
+  using ByHash = std::map<std::string, SuspendedRun, std::less<>>;
+
   mutable std::mutex mutex_;
-  std::map<std::string, SuspendedRun, std::less<>> by_hash_;
+  ByHash by_hash_;
   std::map<std::string, std::weak_ptr<CheckpointStore>, std::less<>> stores_;
 };
 

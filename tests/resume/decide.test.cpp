@@ -2,8 +2,12 @@
 // Decisions about suspended runs in a store: by any process, once, with nothing lost.
 #include "resume/durable.hpp"
 #include "triage/stores/simple.hpp"
+#include "triage/testing/flaky_store.hpp"
 
+#include <functional>
+#include <future>
 #include <thread>
+#include <utility>
 
 using namespace triage;
 using namespace triage::test;
@@ -224,6 +228,37 @@ TEST_CASE("a run with a store of its own is decided upon there", "[suspension]")
   CHECK(agent.decide(token, RecoveryAction::resume()).value() == 12);
 }
 
+TEST_CASE("a used token of a run with a store of its own is forgotten", "[suspension]") {
+  Kit kit;
+  const auto store = testing::FlakyStore::around(kit.store);
+  const TriageAgent agent{&fails_once, answers({asking()}), kit.bare()};
+  const std::string token = token_of(agent.run("x", {.run_id = "r", .store = store}));
+  CHECK(agent.decide(token, RecoveryAction::resume()).value() == 12);
+  const auto before = store->operations();
+  CHECK_ERRC(Errc::not_found, agent.decide(token, RecoveryAction::resume()));
+  CHECK(store->operations() == before);
+}
+
+TEST_CASE("a run without a store is let go when its token has expired", "[suspension]") {
+  Kit kit;
+  RecoveryAction waiting = asking();
+  waiting.expires_after = std::chrono::minutes(1);
+  const bool goes_on = GENERATE(true, false);
+  if (goes_on) waiting.until = kit.clock->wall_now() + std::chrono::minutes(5);
+  const TriageAgent agent{&fails_once, answers({waiting}), kit.bare()};
+  const std::string token = token_of(agent.run("x"));
+  kit.clock->advance(std::chrono::minutes(2));
+  const auto refused = agent.decide(token, RecoveryAction::retry());
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, !ContainsSubstring("resume_run"));
+  const std::string second = token_of(agent.run("y"));
+  CHECK_ERRC(goes_on ? Errc::conflict : Errc::not_found,
+             agent.decide(token, RecoveryAction::retry()));
+  CHECK(agent.decide(second, RecoveryAction::retry()).value() == 2);
+  kit.clock->advance(std::chrono::minutes(5));
+  CHECK(agent.due().value().size() == (goes_on ? 1 : 0));
+}
+
 TEST_CASE("run_or_resume does not go past a decision", "[suspension]") {
   Kit kit;
   const TriageAgent agent{&fails_once, answers({asking()}), kit.options()};
@@ -264,7 +299,30 @@ void from_json(const Json& json, Changed&) {
   throw std::runtime_error("it has no field n");
 }
 
+// A task whose conversion does something else first.
+struct Reporting {
+  static inline std::function<void()> on_read{};
+};
+void to_json(Json& json, const Reporting&) { json = 0; }
+void from_json(const Json&, Reporting&) {
+  if (Reporting::on_read) std::exchange(Reporting::on_read, nullptr)();
+}
+
 }  // namespace
+
+TEST_CASE("a task's conversion keeps no other run waiting", "[suspension]") {
+  Kit kit;
+  const TriageAgent agent{
+      [](const Reporting&, Attempt& attempt) { return fails_once("", attempt); },
+      answers({asking()}), kit.bare()};
+  const std::string token = token_of(agent.run(Reporting{}));
+  Reporting::on_read = [&] {
+    const auto other = std::async(std::launch::async, [&] { return agent.due(); });
+    CHECK(other.wait_for(std::chrono::seconds(5)) == std::future_status::ready);
+  };
+  CHECK(agent.decide(token, RecoveryAction::retry()).value() == 2);
+  Reporting::on_read = nullptr;
+}
 
 TEST_CASE("a task that does not convert costs no token, and counts as no death", "[suspension]") {
   Kit kit;
