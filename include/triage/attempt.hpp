@@ -34,6 +34,8 @@ class Run;
 class AttemptPool;
 class AttemptUse;
 void report_failure(Attempt& attempt, Error&& error);
+// Only inside a catch block.
+[[nodiscard]] Error unreadable_effect(std::string_view key);
 }  // namespace detail
 
 // Why this attempt was made; for every attempt but the first of its run.
@@ -205,7 +207,8 @@ class Attempt {
   // longer than Limits::max_wait suspends the run like sleep_until; a signal makes it due. name: 1
   // to 256 bytes. Throws AttemptStopped like sleep_until, and if there is no store.
   [[nodiscard]] std::optional<Json> wait(std::string_view name, WallTime deadline);
-  // Like wait(), but returns at once: what was sent so far. An empty answer is not recorded.
+  // Like wait(), but returns at once: what was sent so far, or nothing if the store cannot be read
+  // just now (with OnStoreError::fail that ends the run). An empty answer is not recorded.
   [[nodiscard]] std::optional<Json> received(std::string_view name);
   // Keeps the run's lease, if it is time to. Recording keeps it, too: an attempt that records
   // nothing for long calls this every StoreCapabilities::renew_every, since another host may take
@@ -275,10 +278,8 @@ Result<T> Attempt::effect_as(std::string_view key, const Json* arguments, Fn& fn
     } else {
       try {
         return outcome::success(done.value().template get<T>());
-      } catch (const std::exception& e) {
-        return Error{Errc::conflict,
-                     "the recorded result of effect \"" + printable(key) +
-                         "\" does not convert to the type that is asked for: " + e.what()};
+      } catch (...) {
+        return detail::unreadable_effect(key);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include "triage/effect.hpp"
 
 #include "base/digest.hpp"
+#include "base/run_catching.hpp"
 #include "effects/effects.hpp"
 #include "triage/record.hpp"
 
@@ -52,6 +53,12 @@ bool has_float(const Json& value) {
 }
 
 }  // namespace
+
+Error detail::unreadable_effect(std::string_view key) {
+  return {Errc::conflict,
+          "the recorded result of effect \"" + printable(key) +
+              "\" does not convert to the type that is asked for: " + current_exception_text()};
+}
 
 std::string_view to_string(EffectSemantics semantics) noexcept {
   for (const auto& [value, name] : semantics_names) {

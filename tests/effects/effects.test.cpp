@@ -11,6 +11,14 @@
 using namespace triage;
 using namespace triage::test;
 
+namespace {
+
+struct Unreadable {};
+void to_json(Json& json, const Unreadable&) { json = 0; }
+void from_json(const Json&, Unreadable&) { throw 42; }
+
+}  // namespace
+
 TEST_CASE("an effect runs once across retries and rollbacks and gives its result ever after",
           "[effects]") {
   Kit kit;
@@ -244,4 +252,19 @@ TEST_CASE("an effect that asks for its own key gets an error instead of waiting 
                           },
                           answers({RecoveryAction::escalate()}), kit.options()};
   CHECK(agent.run("x").value() == 2);
+}
+
+TEST_CASE("a result that does not convert is an error, whatever its conversion throws",
+          "[effects]") {
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            attempt.effect("pay", [] { return 1; });
+                            const auto other = [] { return Unreadable(); };
+                            const auto again = attempt.try_effect("pay", other);
+                            CHECK_ERRC(Errc::conflict, again);
+                            CHECK_THAT(again.error().detail, ContainsSubstring("does not convert"));
+                            const auto text = [] { return std::string(); };
+                            CHECK_ERRC(Errc::conflict, attempt.try_effect("pay", text));
+                          },
+                          answers({RecoveryAction::escalate()}), Kit().bare()};
+  REQUIRE_OK(agent.run("x"));
 }
