@@ -11,8 +11,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,6 +31,38 @@ struct BadYaml {
   int line;
   std::string why;
 };
+
+bool is_any_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+template <class Number, class... How>
+std::errc read_number(std::string_view text, Number& number, How... how) {
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number, how...);
+  return read.ptr == end ? read.ec : std::errc::invalid_argument;
+}
+
+// A number as YAML's core schema writes it: -7, +7, 0o17, 0x1F, .5, 1e3. Null if JSON does not have
+// it: .nan, -.inf.
+std::optional<Json> number_in(std::string_view text) {
+  if (is_any_of(text, {".nan", ".NaN", ".NAN"})) return nullptr;
+  std::uint64_t natural = 0;
+  const int base = text.starts_with("0x") ? 16 : text.starts_with("0o") ? 8 : 10;
+  if (base != 10) {
+    if (read_number(text.substr(2), natural, base) == std::errc{}) return natural;
+    return std::nullopt;
+  }
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  if (is_any_of(text.substr(text.starts_with('-') ? 1 : 0), {".inf", ".Inf", ".INF"})) {
+    return nullptr;
+  }
+  std::int64_t whole = 0;
+  if (read_number(text, whole) == std::errc{}) return whole;
+  double number = 0;
+  if (read_number(text, number) == std::errc{} && std::isfinite(number)) return number;
+  return std::nullopt;
+}
 
 // Converts YAML to JSON and remembers the line of each path.
 class Converter {
@@ -101,21 +137,16 @@ class Converter {
   static Json scalar(const YAML::Node& node) {
     const std::string& text = node.Scalar();
     if (node.Tag() == "!") return text;  // It was quoted.
-    if (text.empty() || text == "~" || text == "null") return nullptr;
-    if (text == "true") return true;
-    if (text == "false") return false;
-    std::int64_t whole = 0;
-    const char* end = text.data() + text.size();
-    if (const auto read = std::from_chars(text.data(), end, whole);
-        read.ec == std::errc{} && read.ptr == end) {
-      return whole;
+    if (is_any_of(text, {"", "~", "null", "Null", "NULL"})) return nullptr;
+    if (is_any_of(text, {"true", "True", "TRUE"})) return true;
+    if (is_any_of(text, {"false", "False", "FALSE"})) return false;
+    const auto number = number_in(text);
+    if (number && number->is_null()) {
+      throw BadYaml{node.Mark().line + 1,
+                    "has the number " + printable(text) +
+                        ", which JSON does not have; quote it if it is meant as a text"};
     }
-    double number = 0;
-    if (const auto read = std::from_chars(text.data(), end, number);
-        read.ec == std::errc{} && read.ptr == end && std::isfinite(number)) {
-      return number;
-    }
-    return text;
+    return number.value_or(text);
   }
 
   std::map<std::string, int> lines_{};

@@ -175,6 +175,48 @@ TEST_CASE("a text like the name of a number is a text", "[policies][document]") 
   }
 }
 
+TEST_CASE("plain scalars are read as YAML's core schema says", "[policies][document]") {
+  const std::pair<const char*, Json> scalars[] = {{"~", nullptr},
+                                                  {"Null", nullptr},
+                                                  {"NULL", nullptr},
+                                                  {"True", true},
+                                                  {"TRUE", true},
+                                                  {"False", false},
+                                                  {"FALSE", false},
+                                                  {"+5", 5},
+                                                  {"-5", -5},
+                                                  {"007", 7},
+                                                  {"0o17", 15},
+                                                  {"0x1F", 31},
+                                                  {"0xffffffffffffffff", ~std::uint64_t{0}},
+                                                  {"+.5", 0.5},
+                                                  {"1.", 1.0},
+                                                  {"-1.5e+3", -1500.0}};
+  for (const auto& [text, value] : scalars) {
+    INFO(text);
+    const auto read = json_from_yaml("about: " + std::string(text) + "\n", "the file");
+    REQUIRE_OK(read);
+    CHECK(read.value()["about"] == value);
+    CHECK(read.value()["about"].is_number_float() == value.is_number_float());
+  }
+  for (const std::string text :
+       {"tRUE", "nUll", "+-5", "+", "0x", "0o8", "-0x1F", "-.nan", "inf"}) {
+    INFO(text);
+    const auto read = json_from_yaml("about: " + text + "\n", "the file");
+    REQUIRE_OK(read);
+    CHECK(read.value()["about"] == text);
+  }
+  for (const std::string text : {".inf", "-.Inf", "+.INF", ".nan", ".NAN"}) {
+    INFO(text);
+    const auto read = json_from_yaml("name: x\nabout: " + text + "\n", "the file");
+    CHECK_ERRC(Errc::invalid_argument, read);
+    CHECK(read.error().detail == "line 2: the file has the number " + text +
+                                     ", which JSON does not have; quote it if it is meant as a "
+                                     "text");
+    REQUIRE_OK(json_from_yaml("about: '" + text + "'\n", "the file"));
+  }
+}
+
 TEST_CASE("YAML that repeats long texts or names is refused", "[policies][document]") {
   std::string texts = "about: &text " + std::string(100'000, 'x') + "\nlist: [*text";
   for (int i = 0; i < 1'000; ++i) texts += ", *text";
