@@ -93,10 +93,13 @@ void SuspendedRuns::add(std::string hash, SuspendedRun run, WallTime now) {
   };
   ByHash over;  // Destroyed without the lock: they have functions and objects of the user's.
   const std::scoped_lock lock(mutex_);
-  for (auto one = by_hash_.begin(); one != by_hash_.end();) {
-    const auto next = std::next(one);
-    if (is_over(one->second)) over.insert(by_hash_.extract(one));
-    one = next;
+  if (by_hash_.size() >= crowded_) {
+    for (auto one = by_hash_.begin(); one != by_hash_.end();) {
+      const auto next = std::next(one);
+      if (is_over(one->second)) over.insert(by_hash_.extract(one));
+      one = next;
+    }
+    crowded_ = 2 * by_hash_.size();  // So that many runs are not looked through for each one more.
   }
   by_hash_.emplace(std::move(hash), std::move(run));
 }

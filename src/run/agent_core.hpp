@@ -42,8 +42,8 @@ struct SuspendedRun {
 // Thread-safety: all members may be called from several threads at once.
 class SuspendedRuns {
  public:
-  // Also lets runs go whose token has expired at `now`, unless they continue on their own: nothing
-  // here can continue them.
+  // At times also lets runs go whose token has expired at `now`, unless they continue on their own:
+  // nothing here can continue them.
   void add(std::string hash, SuspendedRun run, WallTime now);
   // Where to find a run that is not in the agent's store. Does not keep that store open.
   void add_store(std::string hash, const std::shared_ptr<CheckpointStore>& store);
@@ -71,6 +71,7 @@ class SuspendedRuns {
 
   mutable std::mutex mutex_;
   ByHash by_hash_;
+  std::size_t crowded_ = 0;  // How many make add() look for what is over.
   std::map<std::string, std::weak_ptr<CheckpointStore>, std::less<>> stores_;
 };
 
