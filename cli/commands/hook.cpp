@@ -56,17 +56,16 @@ Result<GuardVerdict> ask_effect(const HookEvent& event) {
 }
 
 Result<GuardVerdict> judge(const HookArguments& given, const HookEvent& event) {
-  if (given.guard != "none") {
-    const GuardVerdict verdict = judge_call(event);
-    if (verdict.kind != GuardVerdict::Kind::allow) return outcome::success(verdict);
-  }
-  if (!is_once(given, event)) return GuardVerdict{};
+  const GuardVerdict verdict = given.guard == "none" ? GuardVerdict{} : judge_call(event);
+  if (!is_once(given, event) || is_denied(event, verdict)) return outcome::success(verdict);
   if (!is_supervised()) {
     return Error{Errc::not_found,
                  "--once needs `triage run` around the program: nothing else "
                  "knows what was done before"};
   }
-  return ask_effect(event);
+  // Also before somebody is asked: who says yes tells nobody, and the call is made.
+  TRIAGE_TRY(effect, ask_effect(event));
+  return outcome::success(effect.kind == GuardVerdict::Kind::allow ? verdict : effect);
 }
 
 // If the program's events are read, the step is already recorded.

@@ -103,15 +103,19 @@ std::string effect_key(const HookEvent& event) {
   return "hook:" + event.tool.substr(0, 200) + ":" + digits.data();
 }
 
+bool is_denied(const HookEvent& event, const GuardVerdict& verdict) noexcept {
+  return verdict.kind == GuardVerdict::Kind::deny ||
+         (verdict.kind == GuardVerdict::Kind::ask && event.codex);
+}
+
 std::string hook_answer(const HookEvent& event, const GuardVerdict& verdict) {
   if (verdict.kind == GuardVerdict::Kind::allow) return "";
-  const bool asks = verdict.kind == GuardVerdict::Kind::ask && !event.codex;
   const std::string reason =
       "triage: " + verdict.reason +
       (verdict.kind == GuardVerdict::Kind::ask && event.codex ? " (somebody has to be asked)" : "");
   return show(Json{{"hookSpecificOutput",
                     {{"hookEventName", "PreToolUse"},
-                     {"permissionDecision", asks ? "ask" : "deny"},
+                     {"permissionDecision", is_denied(event, verdict) ? "deny" : "ask"},
                      {"permissionDecisionReason", reason}}}}) +
          "\n";
 }

@@ -36,6 +36,9 @@ struct HookEvent {
 // A call's key as an effect: the same tool with the same input is the same effect.
 [[nodiscard]] std::string effect_key(const HookEvent& event);
 
+// Whether the call is not made: also one to ask about, where the program cannot ask.
+[[nodiscard]] bool is_denied(const HookEvent& event, const GuardVerdict& verdict) noexcept;
+
 // The output for a call about to be made. Empty for `allow`, which only means no objection: the
 // program's own rules then decide, as without a hook.
 [[nodiscard]] std::string hook_answer(const HookEvent& event, const GuardVerdict& verdict);

@@ -158,6 +158,32 @@ TEST_CASE("a call that is made once is denied the second time, with its result",
   CHECK_THAT(read_text(shop.file("second")), ContainsSubstring("receipt-7"));
 }
 
+TEST_CASE("a call that the guard asks about is made once, too", "[hook]") {
+  const Workshop shop;
+  const std::string tool = "mcp__mail__send";
+  std::ofstream(shop.file("pre")) << call(tool, "mail to 42");
+  std::ofstream(shop.file("codex")) << call(tool, "mail to 43", true);
+  Json post = Json::parse(call(tool, "mail to 42"));
+  post["hook_event_name"] = "PostToolUse";
+  post["tool_response"] = {{"id", "receipt-7"}};
+  std::ofstream(shop.file("post")) << post.dump();
+  const std::string command = std::string(TRIAGE_COMMAND) + " hook --once " + tool;
+  const Printed printed = shop.run(
+      {"--run", "hook.asked"},
+      {shop.script("a", command + " < $W/pre > $W/first || exit 9\n" + command +
+                            " < $W/post || exit 9\n" + command + " < $W/pre > $W/second\n" +
+                            command + " < $W/codex > $W/denied\n" + command +
+                            " < $W/codex > $W/again\n")});
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK_THAT(read_text(shop.file("first")), ContainsSubstring("\"ask\""));
+  CHECK_THAT(read_text(shop.file("second")), ContainsSubstring("\"deny\""));
+  CHECK_THAT(read_text(shop.file("second")), ContainsSubstring("receipt-7"));
+  // What is denied has not begun.
+  CHECK_THAT(read_text(shop.file("denied")), ContainsSubstring("somebody has to be asked"));
+  CHECK(read_text(shop.file("denied")) == read_text(shop.file("again")));
+}
+
 TEST_CASE("a call that was cut off is asked about in the next attempt", "[hook]") {
   const Workshop shop;
   std::ofstream(shop.file("pre")) << call("Send", "mail to 42");
