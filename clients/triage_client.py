@@ -45,7 +45,8 @@ class _Connection:
 
     def __init__(self, path: str) -> None:
         self.process = os.getpid()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
+        self.busy = False  # A request is under way; whoever holds the lock and sees that is a signal handler within it.
         self._path = path
         self._socket: Optional[socket.socket] = None
         self._rest = bytearray()
@@ -117,7 +118,7 @@ class _Connection:
 
 
 class Supervisor:
-    """A connection. Its methods may be called from several threads, also by the functions of effects, and after a fork."""
+    """A connection. Its methods may be called from several threads, also by the functions of effects, by signal handlers, and after a fork."""
 
     def __init__(self, path: Optional[str] = None) -> None:
         path = path or os.environ.get("TRIAGE_SOCKET")
@@ -156,9 +157,7 @@ class Supervisor:
         self._ask({"checkpoint": label})
 
     def heartbeat(self) -> None:
-        own = self._own()
-        with own.lock:
-            own.send({"heartbeat": True})
+        self._use(lambda own: own.send({"heartbeat": True}))
 
     def fail(self, text: str, **fields: Any) -> None:
         """Reports why this program is about to fail. Fields: type (of the failure, or of the exception), reason, http_status."""
@@ -224,9 +223,19 @@ class Supervisor:
         return decorate
 
     def _ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        return self._use(lambda own: own.ask(message))
+
+    def _use(self, function: Callable[[_Connection], Result]) -> Result:
         own = self._own()
         with own.lock:
-            return own.ask(message)
+            if own.busy:
+                with Supervisor(self._path) as other:
+                    return other._use(function)
+            try:
+                own.busy = True
+                return function(own)
+            finally:
+                own.busy = False
 
     def _own(self) -> _Connection:
         """After a fork the connection belongs to the parent, and somebody may hold its lock for ever."""

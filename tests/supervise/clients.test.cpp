@@ -359,3 +359,22 @@ await triage.step("more").catch((error) => console.log(error.message));
   CHECK(closed.status == 0);
   CHECK(closed.out == "the connection is closed\n");
 }
+
+TEST_CASE("a signal handler may use the Python client in the middle of a request", "[clients]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const Printed printed = with_client(shop, "python3", "a.py", R"(
+import signal, triage_client
+with triage_client.Supervisor() as t:
+    def interrupted(self):
+        triage_client._Connection.hear = hear
+        signal.raise_signal(signal.SIGUSR1)
+        return hear(self)
+    hear, triage_client._Connection.hear = triage_client._Connection.hear, interrupted
+    signal.signal(signal.SIGUSR1, lambda *unused: (t.update_state(saved=True), t.heartbeat()))
+    t.step("x")
+    assert t.state() == {"saved": True}
+)");
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+}
