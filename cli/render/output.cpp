@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace triage::inline v0_1::cli {
@@ -128,14 +129,18 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 void print_json(const Json& value) { print(show(value, 2) + "\n"); }
 
-void warn(std::string_view text) {
-  if (!asked_for_json()) {
-    std::fprintf(stderr, "triage: %s\n", printable(text).c_str());
-    return;
-  }
-  const Json line{{"event", "warning"}, {"message", text}};
-  std::fprintf(stderr, "%s\n", show(line).c_str());
+const char* line_end() noexcept {
+  termios modes{};
+  const bool raw = ::tcgetattr(STDERR_FILENO, &modes) == 0 && (modes.c_oflag & OPOST) == 0;
+  return raw ? "\r\n" : "\n";
 }
+
+std::string warning(std::string_view text) {
+  if (!asked_for_json()) return "triage: " + printable(text) + line_end();
+  return show(Json{{"event", "warning"}, {"message", text}}) + line_end();
+}
+
+void warn(std::string_view text) { std::fputs(warning(text).c_str(), stderr); }
 
 // A write that failed before may have left nothing to flush.
 Result<void> flush_output() {

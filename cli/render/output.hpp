@@ -50,6 +50,10 @@ class Table {
 void print(std::string_view text);   // To stdout, unchanged.
 void print_json(const Json& value);  // Indented, with a newline; bad UTF-8 escaped.
 void warn(std::string_view text);  // "triage: …" to stderr; a line of JSON where JSON is asked for.
+// What warn() prints, with its end.
+[[nodiscard]] std::string warning(std::string_view text);
+// What ends a line on standard error: a terminal that a program has may need a carriage return.
+[[nodiscard]] const char* line_end() noexcept;
 // Errors: Errc::io if any of what was printed so far, also by std::cout, could not be written.
 [[nodiscard]] Result<void> flush_output();
 

@@ -39,7 +39,9 @@ struct AttemptIo::Streams {
   std::optional<Terminal> terminal{};
   std::unique_ptr<Passage> out{};
   std::unique_ptr<Passage> error{};
-  std::unique_ptr<Passage> keys{};  // From our terminal to the child's.
+  std::unique_ptr<Passage> screen{};  // The child's terminal, if it is neither of them.
+  std::unique_ptr<Passage> keys{};    // From our terminal to the child's.
+  FileDescriptor nothing{};           // The child's standard input in the background.
   Pipe out_pipe{};
   Pipe error_pipe{};
   std::uint64_t memory_kills = 0;
@@ -65,6 +67,10 @@ Result<void> AttemptIo::open_streams(ChildPlan& plan) {
     streams_->terminal.emplace(std::move(*terminal));
     plan.terminal = true;
     plan.in = streams_->terminal->childs();
+  } else if (is_background_of_terminal()) {
+    // Whoever reads there is stopped, and no shell knows of the child's group to continue it.
+    streams_->nothing = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    plan.in = streams_->nothing.get();
   }
   if (plan.terminal && ::isatty(STDOUT_FILENO) != 0) {
     plan.out = plan.in;
@@ -111,28 +117,38 @@ Result<void> AttemptIo::start(ChildPlan plan, const std::function<Result<void>(p
   return outcome::success();
 }
 
-ChildEnd AttemptIo::serve() {
+// Of the child's terminal everything must be read, or the child would wait for ever: it carries
+// those of its streams that are terminals, and what it echoes.
+void AttemptIo::pass_streams() {
   Streams& all = *streams_;
   const auto seen = [this](std::string_view bytes) {
     note_activity();
     end_.printed = true;
     if (on_out_) on_out_(bytes);
   };
-  if (all.out_pipe.read) {
-    all.out = std::make_unique<Passage>(loop_, std::move(all.out_pipe.read), STDOUT_FILENO, seen);
+  const auto alive = [this](std::string_view) { note_activity(); };
+  const auto pass = [this](FileDescriptor from, int to, const Passage::Reader& reader) {
+    return std::make_unique<Passage>(loop_, std::move(from), to, reader);
+  };
+  if (all.out_pipe.read) all.out = pass(std::move(all.out_pipe.read), STDOUT_FILENO, seen);
+  if (all.error_pipe.read) all.error = pass(std::move(all.error_pipe.read), STDERR_FILENO, alive);
+  if (!all.terminal) return;
+  // Two files for one device: one to read from, one to write to.
+  FileDescriptor reading(::fcntl(all.terminal->ours(), F_DUPFD_CLOEXEC, 0));
+  FileDescriptor keys(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!all.out) {
+    all.out = pass(std::move(reading), STDOUT_FILENO, seen);
+  } else if (!all.error) {
+    all.error = pass(std::move(reading), STDERR_FILENO, alive);
+  } else {
+    all.screen = pass(std::move(reading), STDIN_FILENO, alive);
   }
-  if (all.error_pipe.read) {
-    all.error = std::make_unique<Passage>(loop_, std::move(all.error_pipe.read), STDERR_FILENO,
-                                          [this](std::string_view) { note_activity(); });
-  }
-  if (all.terminal) {
-    // Two files for one device: one to read from, one to write to.
-    FileDescriptor reading(::fcntl(all.terminal->ours(), F_DUPFD_CLOEXEC, 0));
-    FileDescriptor keys(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
-    const bool shown = !all.out;
-    if (shown) all.out = std::make_unique<Passage>(loop_, std::move(reading), STDOUT_FILENO, seen);
-    all.keys = std::make_unique<Passage>(loop_, std::move(keys), all.terminal->ours(), nullptr);
-  }
+  all.keys = pass(std::move(keys), all.terminal->ours(), nullptr);
+}
+
+ChildEnd AttemptIo::serve() {
+  Streams& all = *streams_;
+  pass_streams();
   loop_.watch(signals_->child_events(), POLLIN, [this](short) {
     signalfd_siginfo info{};
     while (::read(signals_->child_events(), &info, sizeof info) > 0) continue;
@@ -163,7 +179,7 @@ ChildEnd AttemptIo::serve() {
 // Waits for whoever reads the child's streams, unless somebody wants an end.
 void AttemptIo::pass_on_rest() {
   std::optional<TimePoint> give_up_at;
-  for (Passage* stream : {streams_->out.get(), streams_->error.get()}) {
+  for (Passage* stream : {streams_->out.get(), streams_->error.get(), streams_->screen.get()}) {
     while (stream != nullptr && !stream->finish()) {
       if (signals_->ended_by() != 0 && !give_up_at)
         give_up_at = later(clock_->now(), spec_.kill_after);

@@ -26,7 +26,7 @@ struct ChildEnd {
   };
   Cause cause = Cause::itself;
   int status = 0;     // As returned by wait(2).
-  std::string out{};  // The tails of its streams; with a terminal, `out` has everything.
+  std::string out{};  // The tails of its streams; `out` has everything if both are a terminal.
   std::string error{};
   bool printed = false;        // It wrote to standard output.
   bool out_of_memory = false;  // The kernel killed a process for lack of memory.
@@ -79,6 +79,7 @@ class AttemptIo {
  private:
   struct Streams;
   Result<void> open_streams(ChildPlan& plan);
+  void pass_streams();
   void pass_on_rest();
   void reap();
   void stop(ChildEnd::Cause cause);

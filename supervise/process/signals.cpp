@@ -97,11 +97,13 @@ void Signals::handle(int signal) {
     }
     return;
   }
-  ::kill(-group_, signal);
-  if (signal == SIGTSTP) {  // Both stop, and continue together.
-    ::kill(::getpid(), SIGSTOP);
-    ::kill(-group_, SIGCONT);
-  }
+  // A program with a terminal of its own leads a session of its own, where SIGTSTP does nothing.
+  ::kill(-group_, signal == SIGTSTP && terminal_ >= 0 ? SIGSTOP : signal);
+  // Both stop, and continue together. Sent to the whole process, another thread might take it, and
+  // this one would go on for a moment.
+  if (signal == SIGTSTP) ::raise(SIGSTOP);
+  // One that is stopped would not hear of its end.
+  if (signal == SIGTSTP || ends_programs(signal)) ::kill(-group_, SIGCONT);
 }
 
 void Signals::finish_at_first() {

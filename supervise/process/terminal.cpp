@@ -3,10 +3,16 @@
 
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include <sys/ioctl.h>
 
 namespace triage::inline v0_1::supervise {
+
+bool is_background_of_terminal() noexcept {
+  const pid_t owner = ::tcgetpgrp(STDIN_FILENO);  // 0 or -1: it is not ours.
+  return owner > 0 && owner != ::getpgrp();
+}
 
 Result<std::optional<Terminal>> Terminal::open() {
   if (::isatty(STDIN_FILENO) == 0 || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) {
@@ -24,10 +30,14 @@ Result<std::optional<Terminal>> Terminal::open() {
   }
   made.childs_ = FileDescriptor(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!made.childs_) return system_error("the pseudo terminal cannot be opened");
-  ::tcsetattr(made.childs(), TCSANOW, &made.before_);
   if (::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(made.childs(), TIOCSWINSZ, &size);
+  termios childs = made.before_;
   termios raw = made.before_;
   ::cfmakeraw(&raw);
+  // Only one of the two ends lines. Ours does if others may print to it, such as the reader of a
+  // pipe; otherwise a program that draws on the whole screen decides.
+  if (::isatty(STDOUT_FILENO) == 0) std::swap(childs.c_oflag, raw.c_oflag);
+  ::tcsetattr(made.childs(), TCSANOW, &childs);
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
   return outcome::success(std::optional(std::move(made)));
 }

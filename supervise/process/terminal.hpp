@@ -10,6 +10,9 @@
 
 namespace triage::inline v0_1::supervise {
 
+// Whether standard input is our terminal, which another process group has.
+[[nodiscard]] bool is_background_of_terminal() noexcept;
+
 // A pseudo-terminal with the modes and size of standard input, which is in raw mode during this
 // object's life and restored afterwards.
 class Terminal {

@@ -10,7 +10,8 @@ using namespace triage::test;
 namespace {
 
 // Runs its arguments on a terminal of 33 lines, types `typed` bytes of y and a newline once
-// something is printed, and prints what the terminal shows. Ends with the command's status.
+// something is printed, and prints what the terminal shows, with "<LF>" for the end of a line after
+// which the next one does not begin at the left. Ends with the command's status.
 constexpr const char* at_a_terminal = R"(
 import fcntl, os, pty, select, struct, sys, termios
 typed, command = int(sys.argv[1]), sys.argv[2:]
@@ -30,15 +31,22 @@ while True:
         if not printed: left = b"y" * typed + b"\n"
         printed += block
     if writable: left = left[os.write(ours, left[:1000]):]
-sys.stdout.write(printed.decode(errors="replace").replace("\r\n", "\n"))
+lines = printed.decode(errors="replace").split("\r\n")
+sys.stdout.write("\n".join(line.replace("\n", "<LF>") for line in lines))
 status = os.waitpid(pid, 0)[1]
 sys.exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
 )";
 
-Printed typing(const Workshop& shop, int bytes, const std::vector<std::string>& line) {
+// redirected: as a shell has it behind a command.
+Printed typing(const Workshop& shop, int bytes, const std::vector<std::string>& line,
+               const std::string& redirected = "") {
   std::ofstream(shop.file("terminal.py")) << at_a_terminal;
   std::vector<std::string> all{"/usr/bin/env", "python3", shop.file("terminal.py"),
                                std::to_string(bytes)};
+  if (!redirected.empty()) {
+    const std::string shell = "\"$@\" " + redirected;
+    all.insert(all.end(), {"/bin/sh", "-c", shell, "sh"});
+  }
   all.insert(all.end(), line.begin(), line.end());
   return run_program(all);
 }
@@ -102,4 +110,99 @@ TEST_CASE("progress is told as JSON Lines where JSON is asked for, at a terminal
   INFO(printed.out << printed.error);
   CHECK(printed.status == 0);
   CHECK_THAT(printed.out, !ContainsSubstring("triage: coins") && !ContainsSubstring("\r"));
+}
+
+TEST_CASE("at a terminal a stream that is redirected leaves the other one on the screen",
+          "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const std::string program =
+      shop.script("a",
+                  "i=0\nwhile [ $i -lt 2000 ]; do i=$((i + 1)); echo a long line of the output; "
+                  "echo a long line of the errors >&2; done\n"
+                  "echo END; echo ERROR END >&2; [ -z \"$1\" ] || read x; exit 3");
+  const auto run = [&](const std::string& redirected, const char* reads = "") {
+    return typing(
+        shop, 1,
+        shop.run_line({"--timeout", "30s", "--max-attempts", "1", "--quiet"}, {program, reads}),
+        redirected);
+  };
+  const Printed errors = run("> " + shop.file("out"));
+  CHECK(errors.status == 3);
+  CHECK(errors.out.ends_with("the errors\nERROR END\n"));
+  CHECK(read_text(shop.file("out")).ends_with("the output\nEND\n"));
+
+  const Printed output = run("2> " + shop.file("error"));
+  CHECK(output.status == 3);
+  CHECK(output.out.ends_with("the output\nEND\n"));
+  CHECK(read_text(shop.file("error")).ends_with("the errors\nERROR END\n"));
+
+  // Neither is a terminal, but what was typed is shown.
+  const Printed none = run("> " + shop.file("both") + " 2>&1; tail -n 1 " + shop.file("both"));
+  CHECK_THAT(none.out, ContainsSubstring("END\n"));
+  const Printed echoed = run("2>&1 | cat", "reads");
+  CHECK_THAT(echoed.out, ContainsSubstring("ERROR END"));
+  CHECK_THAT(echoed.out, ContainsSubstring("y\n"));
+}
+
+TEST_CASE("at a terminal every line begins at the left, whoever prints it", "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const std::string program =
+      shop.script("a", "echo no JSON >&$TRIAGE_FD\necho output\necho error >&2");
+  const std::vector<std::string> line = shop.run_line({"--max-attempts", "1"}, {program});
+  for (const std::string redirected : {"", "| cat", "2>&1 | cat"}) {
+    const Printed printed = typing(shop, 0, line, redirected);
+    CHECK_THAT(printed.out, ContainsSubstring("triage: a line of the program was skipped"));
+    CHECK_THAT(printed.out, ContainsSubstring("output\n") && ContainsSubstring("error\n"));
+    CHECK_THAT(printed.out, !ContainsSubstring("<LF>") && !ContainsSubstring("\r"));
+  }
+}
+
+TEST_CASE("at a terminal a stop from outside stops the program, too", "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  // Something outside of the program's group sees both stopped, and lets the supervisor go on.
+  shop.script("watch",
+              "echo ready > $W/ready\n"
+              "until grep -q '^State:.T' /proc/$2/status; do sleep 0.01; done\n"
+              "n=0; until grep -q '^State:.T' /proc/$1/status || [ $n -gt 500 ]; do\n"
+              "n=$((n + 1)); sleep 0.01; done\n"
+              "if [ $n -gt 500 ]; then echo running; else echo stopped; fi > $W/state\n"
+              "kill -CONT $2");
+  const std::string program = shop.script("a",
+                                          "setsid $W/watch $$ $PPID &\n"
+                                          "until [ -s $W/ready ]; do sleep 0.01; done\n"
+                                          "kill -TSTP $PPID\n"
+                                          "until [ -s $W/state ]; do sleep 0.01; done\nwait\n"
+                                          "cat $W/state; exit 3");
+  const Printed printed = typing(
+      shop, 0, shop.run_line({"--timeout", "30s", "--max-attempts", "1", "--quiet"}, {program}));
+  CHECK(printed.status == 3);
+  CHECK(printed.out.starts_with("stopped\n"));
+}
+
+TEST_CASE("in the background of a terminal a program that reads is not stopped for ever",
+          "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::vector<std::string> line{"/bin/sh", "-m", "-c", "\"$@\" & wait $!", "sh"};
+  for (const std::string& word :
+       shop.run_line({"--timeout", "10s", "--max-attempts", "1", "--quiet"},
+                     {shop.script("a", "read x; echo \"<$x>\"; exit 3")})) {
+    line.push_back(word);
+  }
+  const Printed printed = typing(shop, 0, line);
+  CHECK(printed.status == 3);
+  CHECK(printed.out.starts_with("<>\n"));
+}
+
+TEST_CASE("at a terminal errors are evidence, too, where the output is redirected", "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const std::string program = shop.script("a", "echo HTTP 429 Too Many Requests >&2; exit 1");
+  const Printed printed =
+      typing(shop, 0, shop.run_line({"--max-attempts", "1"}, {program}), "> /dev/null");
+  CHECK(printed.status == 1);
+  CHECK_THAT(printed.out, ContainsSubstring("(rate_limited)"));
 }
