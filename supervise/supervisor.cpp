@@ -13,6 +13,7 @@
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -144,7 +145,10 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
 }
 
 Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
-  if (std::exchange(run_, attempt.run_id()) != attempt.run_id()) status_.reset();
+  if (std::exchange(run_, attempt.run_id()) != attempt.run_id()) {
+    status_.reset();
+    unwritten_.clear();
+  }
   TRIAGE_TRY(spec, spec_from_json(task));
   if (options_.on_this_host) options_.on_this_host(spec);
   TRIAGE_TRYV(end_former(attempt));
@@ -216,7 +220,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   protocol.close_pipe_for_child();
   std::optional<Error> lost;
   keep_lease(attempt, io, lost);
-  const ChildEnd end = io.serve();
+  const ChildEnd end = serve(io);
   served_ = {attempt.run_id(), attempt.number()};
   protocol.finish();
   adapted.finish();
@@ -232,6 +236,22 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   const auto doubt = protocol.doubt();
   if (doubt && !attempt.stop_token().stop_requested()) ask_again(attempt, *doubt);
   return failed(spec, attempt, end, protocol, adapted);
+}
+
+ChildEnd Supervisor::serve(AttemptIo& io) {
+  serving_ = &io;
+  const struct Ending {  // Also if something is thrown.
+    AttemptIo*& serving;
+    ~Ending() { serving = nullptr; }
+  } ending{serving_};
+  ChildEnd end = io.serve();
+  if (!end.unwritten.empty()) unwritten_ = end.unwritten;
+  return end;
+}
+
+void Supervisor::say(const std::string& line) {
+  if (serving_ != nullptr) return serving_->say(line);
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 // A program may be silent for longer than a lease lives. If another host has taken the run over,

@@ -59,6 +59,10 @@ class Supervisor {
   // task is a RunSpec.
   [[nodiscard]] Result<Json> attempt(const Json& task, Attempt& attempt);
 
+  // Writes a line to standard error. While a program runs this does not wait for its reader.
+  void say(const std::string& line);
+  // Which stream of the newest run's programs could not be passed on, and why; empty: none.
+  [[nodiscard]] const std::string& unwritten() const noexcept { return unwritten_; }
   // The newest child's exit status as in a shell; empty if there was none.
   [[nodiscard]] std::optional<int> newest_status() const noexcept { return status_; }
   // The state of the last failed attempt.
@@ -73,6 +77,7 @@ class Supervisor {
   Result<void> promise(const RunSpec& spec, Attempt& attempt);
   Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
                          const AdaptedAttempt& adapted, const std::string& token);
+  ChildEnd serve(AttemptIo& io);
   void keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost, int failures = 0);
   Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, const Protocol& protocol,
                const AdaptedAttempt& adapted);
@@ -83,6 +88,8 @@ class Supervisor {
   RunId run_{};
   std::shared_ptr<Json> state_ = std::make_shared<Json>();
   std::optional<int> status_{};
+  std::string unwritten_{};
+  AttemptIo* serving_ = nullptr;
   std::shared_ptr<RunGuard> guard_ = std::make_shared<RunGuard>();
 };
 

@@ -119,20 +119,14 @@ class Worker {
   }
 
   void conclude(const RunId& run, const Result<Json>& result) {
-    if (result) {
-      later_.erase(run);
-      return;
+    if (!result) {
+      const Errc code = result.error().code;
+      const bool ended = code == Errc::suspended || code == Errc::escalated ||
+                         code == Errc::aborted || code == Errc::cancelled;
+      if (!ended) return put_off(run, result.error());
     }
-    switch (result.error().code) {
-      case Errc::suspended:
-      case Errc::escalated:
-      case Errc::aborted:
-      case Errc::cancelled:
-        later_.erase(run);
-        static_cast<void>(session_.conclude(run, result));
-        break;
-      default: put_off(run, result.error());
-    }
+    later_.erase(run);
+    static_cast<void>(session_.conclude(run, result));
   }
 
   // A store that was away may be back at the next look, and a run that another worker has taken may

@@ -36,9 +36,8 @@ std::vector<std::string> paths_of(const std::string& url) {
   return {path, std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem)};
 }
 
-void tell_status(const std::string& text) {
-  const Json line{{"event", "status"}, {"message", text}};
-  std::fprintf(stderr, "%s\n", show(line).c_str());
+std::string status_line(const std::string& text) {
+  return show(Json{{"event", "status"}, {"message", text}}) + line_end();
 }
 
 std::function<void(supervise::RunSpec&)> as_here(const std::vector<std::string>& command,
@@ -182,12 +181,14 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .redactor = redactor,
                                    .on_this_host = as_here(given.instead, session->max_wait_),
                                    .on_trouble =
-                                       [quiet = given.quiet, redactor](const std::string& text) {
-                                         if (!quiet) warn(redactor->text(text));
+                                       [own = session.get(), redactor](const std::string& text) {
+                                         if (own->given_.quiet) return;
+                                         own->supervisor_->say(warning(redactor->text(text)));
                                        },
                                    .on_status =
-                                       [json = given.json, redactor](const std::string& text) {
-                                         if (json) tell_status(redactor->text(text));
+                                       [own = session.get(), redactor](const std::string& text) {
+                                         if (!own->given_.json) return;
+                                         own->supervisor_->say(status_line(redactor->text(text)));
                                        }});
   return session;
 }
@@ -278,6 +279,14 @@ ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) co
 }
 
 ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) const {
+  const ExitStatus status = conclude_run(run, result);
+  const std::string& unwritten = supervisor_->unwritten();
+  if (supervisor_->newest_run() != run || unwritten.empty()) return status;
+  const ExitStatus failed = report({Errc::io, unwritten});
+  return status == ExitStatus::done ? failed : status;
+}
+
+ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result) const {
   const bool worked = supervisor_->newest_run() == run;
   const std::optional<int> child = worked ? supervisor_->newest_status() : std::nullopt;
   const bool own = given_.exit_status == "child";

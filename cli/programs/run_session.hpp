@@ -72,7 +72,7 @@ class RunSession {
   [[nodiscard]] RunOptions run_options(const RunId& run) const;
 
   // Reports how the run ended and returns the exit status: the child's own, unless
-  // --exit-status=triage, or 75 for a run that waits.
+  // --exit-status=triage, or 75 for a run that waits. 9 instead of 0 if its output was lost.
   [[nodiscard]] ExitStatus conclude(const RunId& run, const Result<Json>& result) const;
   // "`triage resume RUN`", with the store that was named.
   [[nodiscard]] std::string command(const std::string& words) const;
@@ -85,6 +85,7 @@ class RunSession {
       const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out,
       const std::string& shadows);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
+  [[nodiscard]] ExitStatus conclude_run(const RunId& run, const Result<Json>& result) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
 
   SessionArguments given_{};

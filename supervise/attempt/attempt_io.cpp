@@ -7,6 +7,7 @@
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 
 #include <poll.h>
@@ -31,6 +32,11 @@ std::uint64_t memory_kills() {
     }
   }
   return 0;
+}
+
+std::string unwritten(const Passage* stream, const std::string& name) {
+  if (stream == nullptr || stream->lost_by() == 0) return {};
+  return "standard " + name + " could not be written: " + std::strerror(stream->lost_by());
 }
 
 }  // namespace
@@ -172,8 +178,15 @@ ChildEnd AttemptIo::serve() {
   loop_.forget(signals_->interrupts());
   if (all.out) end_.out = all.out->tail().text();
   if (all.error) end_.error = all.error->tail().text();
+  end_.unwritten = unwritten(all.out.get(), "output");
+  if (end_.unwritten.empty()) end_.unwritten = unwritten(all.error.get(), "error");
   end_.out_of_memory = memory_kills() > all.memory_kills;
   return std::move(end_);
+}
+
+void AttemptIo::say(std::string_view text) {
+  // Where both streams are the terminal, standard error has no passage of its own.
+  (streams_->error ? streams_->error : streams_->out)->say(text);
 }
 
 // Waits for whoever reads the child's streams, unless somebody wants an end.

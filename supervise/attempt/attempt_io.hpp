@@ -30,6 +30,7 @@ struct ChildEnd {
   std::string error{};
   bool printed = false;        // It wrote to standard output.
   bool out_of_memory = false;  // The kernel killed a process for lack of memory.
+  std::string unwritten{};     // Which of its streams could not be passed on, and why.
 };
 
 class AttemptIo {
@@ -71,6 +72,9 @@ class AttemptIo {
   void dismiss_after(std::optional<Duration> length) {
     dismiss_at_ = length ? std::optional(later(clock_->now(), *length)) : std::nullopt;
   }
+  // Writes to standard error behind what the child has written there, without waiting for its
+  // reader: a child whose messages nobody reads still has its timeouts. Only during serve().
+  void say(std::string_view text);
   // Whether the child has a terminal, and so a session, of its own; known once it is started.
   [[nodiscard]] bool has_terminal() const noexcept;
   // For other files of this attempt.

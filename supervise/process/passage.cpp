@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <poll.h>
+#include <sys/stat.h>
 
 namespace triage::inline v0_1::supervise {
 namespace {
@@ -14,6 +15,14 @@ namespace {
 constexpr std::size_t block_bytes = 64U << 10U;
 // poll(2) guarantees that this much can be written without blocking. Source: pipe(7), PIPE_BUF.
 constexpr std::size_t written_at_once = PIPE_BUF;
+constexpr std::size_t most_waiting = 4 * block_bytes;
+
+// Not that the reader has gone, as a terminal does with EIO.
+bool is_of_disk(int file, int why) {
+  if (why != EIO) return why == ENOSPC || why == EDQUOT || why == EFBIG;
+  struct stat found {};
+  return ::fstat(file, &found) == 0 && S_ISREG(found.st_mode);
+}
 
 }  // namespace
 
@@ -43,7 +52,7 @@ bool Passage::fill() {
   std::string block(buffer.data(), static_cast<std::size_t>(got));
   tail_.add(block);
   if (on_bytes_) on_bytes_(block);
-  if (to_ >= 0 && !dropped_) waiting_ = std::move(block);
+  if (to_ >= 0 && !dropped_) waiting_ += block;  // The reader may have said something.
   return true;
 }
 
@@ -54,6 +63,8 @@ void Passage::flush() {
     const ssize_t put = ::write(to_, waiting_.data(), std::min(waiting_.size(), written_at_once));
     if (put < 0 && (errno == EINTR || errno == EAGAIN)) break;
     if (put < 0) {
+      const int why = errno;
+      if (is_of_disk(to_, why)) lost_by_ = why;
       dropped_ = true;
       waiting_.clear();
     } else {
@@ -83,6 +94,12 @@ bool Passage::finish() {
     }
   }
   return ended();
+}
+
+void Passage::say(std::string_view text) {
+  if (to_ < 0 || dropped_ || waiting_.size() > most_waiting) return;
+  waiting_ += text;
+  flush();
 }
 
 void Passage::drop() {

@@ -13,7 +13,8 @@
 namespace triage::inline v0_1::supervise {
 
 // Reading stops while bytes cannot be written, so the child waits and nothing accumulates here. If
-// the other side stops reading, bytes are dropped so that the child can continue.
+// the other side stops reading, or its disk is full, bytes are dropped so that the child can
+// continue.
 class Passage {
  public:
   using Reader = std::function<void(std::string_view bytes)>;
@@ -32,6 +33,11 @@ class Passage {
   [[nodiscard]] bool finish();
   // The other side need not get the rest.
   void drop();
+  // A text of our own, written behind what waits.
+  void say(std::string_view text);
+  // Why bytes were dropped although somebody wants them, such as a full disk, as an errno; 0: none
+  // were.
+  [[nodiscard]] int lost_by() const noexcept { return lost_by_; }
   [[nodiscard]] const Tail& tail() const noexcept { return tail_; }
 
  private:
@@ -47,6 +53,7 @@ class Passage {
   std::string waiting_{};  // Read and not yet written.
   bool ended_ = false;
   bool dropped_ = false;
+  int lost_by_ = 0;
 };
 
 }  // namespace triage::inline v0_1::supervise
