@@ -156,10 +156,14 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                                  options_.read_document));
   AttemptFiles files(attempt, {.workspace = {.folder = spec.workspace,
                                              .shadows = options_.shadows,
-                                             .left_out = options_.left_out},
+                                             .left_out = options_.left_out,
+                                             .shared = options_.shared_workspaces},
                                .store = options_.store.get(),
                                .on_trouble = options_.on_trouble});
-  TRIAGE_TRYV(files.begin());
+  if (const auto begun = files.begin(); !begun) {
+    status_ = not_executed;
+    return begun.error();
+  }
   const auto on_step = [&](Step& step) {
     files.note_step(step);
     if (options_.redactor && step.error) step.error = options_.redactor->text(*step.error);
@@ -180,16 +184,17 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                       .clock = options_.clock,
                       .on_out = [&](std::string_view bytes) { adapted.add(bytes, dismiss); }});
   dismiss = [&io](std::optional<Duration> linger) { io.dismiss_after(linger); };
-  Protocol protocol(io.loop(), attempt,
-                    {.on_activity = [&io] { io.note_activity(); },
-                     .on_trouble = options_.on_trouble,
-                     .on_step = on_step,
-                     .on_label = [&files](const std::string& label) { files.note_label(label); },
-                     .on_status = options_.on_status,
-                     .on_wait = [&io](bool waits) { io.hold_idle(waits); },
-                     .on_stop = [&io] { io.dismiss(); },
-                     .clock = options_.clock,
-                     .max_wait = spec.max_wait});
+  Protocol protocol(
+      io.loop(), attempt,
+      {.on_activity = [&io] { io.note_activity(); },
+       .on_trouble = options_.on_trouble,
+       .on_step = on_step,
+       .on_checkpoint = [&files](const CheckpointId& made) { files.note_checkpoint(made); },
+       .on_status = options_.on_status,
+       .on_wait = [&io](bool waits) { io.hold_idle(waits); },
+       .on_stop = [&io] { io.dismiss(); },
+       .clock = options_.clock,
+       .max_wait = spec.max_wait});
   TRIAGE_TRYV(protocol.open(folder_.path()));
   TRIAGE_TRY(command, adapted.command());
   const auto program = locate(command.front(), spec.folder);

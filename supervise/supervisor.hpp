@@ -38,6 +38,7 @@ struct SupervisorOptions {
   std::string adapter_folder{};
   std::string shadows{};                // Where the files of workspaces are kept.
   std::vector<std::string> left_out{};  // Excluded from workspaces: WorkspaceOptions::left_out.
+  bool shared_workspaces = true;        // WorkspaceOptions::shared.
   // Removes secrets from programs' failures; null: nothing is removed. The store and the observer
   // should use it too.
   std::shared_ptr<RunRedactor> redactor{};

@@ -144,8 +144,8 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
   const auto redactor = std::make_shared<supervise::RunRedactor>();
   TRIAGE_TRY(opened, create ? open_store_for_runs(url) : open_store_to_change(url));
   TRIAGE_TRY(store, redacting_around(std::move(opened), redactor));
-  return outcome::success(
-      make(given, std::move(store), std::move(signals), redactor, paths_of(url), shadow_folder()));
+  return outcome::success(make(given, std::move(store), std::move(signals), redactor,
+                               {.folder = shadow_folder(), .left_out = paths_of(url)}));
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<CheckpointStore> copy,
@@ -153,15 +153,14 @@ Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<Checkpo
   TRIAGE_TRY(signals, supervise::Signals::take());
   const auto redactor = std::make_shared<supervise::RunRedactor>();
   TRIAGE_TRY(store, redacting_around(std::move(copy), redactor));
-  return outcome::success(
-      make({.quiet = true}, std::move(store), std::move(signals), redactor, {}, shadows));
+  return outcome::success(make({.quiet = true}, std::move(store), std::move(signals), redactor,
+                               {.folder = shadows, .shared = false}));
 }
 
 std::unique_ptr<RunSession> RunSession::make(
     const SessionArguments& given, std::shared_ptr<CheckpointStore> store,
     std::shared_ptr<supervise::Signals> signals,
-    const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out,
-    const std::string& shadows) {
+    const std::shared_ptr<supervise::RunRedactor>& redactor, Shadows shadows) {
   const Telling how =
       given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
   std::unique_ptr<RunSession> session(new RunSession());
@@ -176,8 +175,9 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .read_contract = &read_contract_text,
                                    .read_document = &read_adapter_text,
                                    .adapter_folder = supervise::adapter_folder(),
-                                   .shadows = shadows,
-                                   .left_out = std::move(left_out),
+                                   .shadows = std::move(shadows.folder),
+                                   .left_out = std::move(shadows.left_out),
+                                   .shared_workspaces = shadows.shared,
                                    .redactor = redactor,
                                    .on_this_host = as_here(given.instead, session->max_wait_),
                                    .on_trouble =

@@ -78,12 +78,17 @@ class RunSession {
   [[nodiscard]] std::string command(const std::string& words) const;
 
  private:
+  // As in SupervisorOptions.
+  struct Shadows {
+    std::string folder{};
+    std::vector<std::string> left_out{};
+    bool shared = true;
+  };
   RunSession() = default;
   [[nodiscard]] static std::unique_ptr<RunSession> make(
       const SessionArguments& given, std::shared_ptr<CheckpointStore> store,
       std::shared_ptr<supervise::Signals> signals,
-      const std::shared_ptr<supervise::RunRedactor>& redactor, std::vector<std::string> left_out,
-      const std::string& shadows);
+      const std::shared_ptr<supervise::RunRedactor>& redactor, Shadows shadows);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
   [[nodiscard]] ExitStatus conclude_run(const RunId& run, const Result<Json>& result) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;

@@ -85,12 +85,12 @@ class Protocol {
 
   struct Options {
     std::function<void()> on_activity{};
-    std::function<void(std::string)> on_trouble{};       // About skipped input.
-    std::function<void(Step&)> on_step{};                // Before it is recorded.
-    std::function<void(const std::string&)> on_label{};  // After a named checkpoint.
-    std::function<void(std::string)> on_status{};        // The child's status.
-    std::function<void(bool)> on_wait{};                 // A client starts or stops waiting.
-    std::function<void()> on_stop{};                     // The run cannot continue: see stopped().
+    std::function<void(std::string)> on_trouble{};             // About skipped input.
+    std::function<void(Step&)> on_step{};                      // Before it is recorded.
+    std::function<void(const CheckpointId&)> on_checkpoint{};  // After a named one.
+    std::function<void(std::string)> on_status{};              // The child's status.
+    std::function<void(bool)> on_wait{};                       // A client starts or stops waiting.
+    std::function<void()> on_stop{};  // The run cannot continue: see stopped().
     std::shared_ptr<Clock> clock{};
     Duration max_wait{0};  // A longer wait suspends the run.
   };

@@ -2,23 +2,36 @@
 #include "supervise/workspace/attempt_files.hpp"
 
 #include "supervise/process/leftovers.hpp"
+#include "supervise/spec/rules.hpp"
 #include "triage/detail/own_checkpoint.hpp"
+#include "triage/detail/own_label.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
+#include <utility>
 
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr const char* metadata_key = "files";
+// In a step's metadata.
+constexpr const char* files_key = "triage/files";
+constexpr const char* value_key = "value";
+constexpr const char* earlier_files_key = "files";  // Of earlier versions.
 constexpr const char* restoring_label = "triage/restoring";
 // Recovery::reason of a branch's first attempt.
 constexpr const char* branch_reason = "forked";
+// Classification::reason if the files could not be kept or restored, which may pass.
+constexpr const char* workspace_reason = "workspace_failed";
 
-// Any text can be a label, but not a reference name. Source: FNV-1a.
-std::string reference_of(const std::string& label) {
+std::string reference_of(Sequence checkpoint) { return "at-" + std::to_string(checkpoint); }
+
+// Earlier versions had one for all checkpoints with a label. Any text can be one, but not a
+// reference name. Source: FNV-1a.
+std::string earlier_reference_of(const std::string& label) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : label) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   std::array<char, 17> digits{};
@@ -26,13 +39,49 @@ std::string reference_of(const std::string& label) {
   return std::string("label-") + digits.data();
 }
 
+// Of RUN@SEQUENCE.
+std::string run_of(const std::string& checkpoint) {
+  return checkpoint.substr(0, checkpoint.rfind('@'));
+}
+
+// After all records.
+constexpr Sequence everything = std::numeric_limits<Sequence>::max();
+
+// The position that a rollback returned to; `everything` for other records.
+Sequence returned_to(const Record& record) {
+  if (record.kind() != RecordKind::rolled_back) return everything;
+  const auto body = record.body();
+  const bool has_it = body && body.value().is_object() && body.value().contains("to") &&
+                      body.value()["to"].is_number_unsigned();
+  return has_it ? body.value()["to"].get<Sequence>() : everything;
+}
+
+// Empty if it has none.
+std::string label_of(const Record& record) {
+  if (record.kind() != RecordKind::checkpoint_labelled) return {};
+  const auto body = record.body();
+  return body && body.value().is_object() ? body.value().value("label", std::string())
+                                          : std::string();
+}
+
+std::optional<FilesId> files_in(const Json& metadata, const Workspace& kept) {
+  if (!metadata.is_object()) return std::nullopt;
+  const Json files = metadata.value(files_key, Json());
+  if (files.is_string()) return files.get<FilesId>();
+  // The program's own member may have that name.
+  const Json earlier = metadata.value(earlier_files_key, Json());
+  if (earlier.is_string() && kept.has(earlier.get<FilesId>())) return earlier.get<FilesId>();
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<void> AttemptFiles::begin() {
   if (options_.workspace.folder.empty()) return outcome::success();
   options_.workspace.run = attempt_.run_id();
-  TRIAGE_TRY(opened, Workspace::open(options_.workspace));
-  files_ = std::move(opened);
+  auto opened = Workspace::open(options_.workspace);
+  if (!opened) return failed(opened.error());
+  files_ = std::move(opened).value();
   tell_conflicts(files_->completed());
   const Recovery* recovery = attempt_.recovery();
   const bool back = recovery != nullptr && (recovery->action == RecoveryAction::Kind::rollback ||
@@ -41,19 +90,37 @@ Result<void> AttemptFiles::begin() {
   if (back || !pending.empty()) {
     // Durable before any file is touched: otherwise, after a kill, state and files would differ.
     TRIAGE_TRYV(detail::own_checkpoint(attempt_, restoring_label));
-    TRIAGE_TRY(target, located(back ? recovery->checkpoint_id : pending));
-    if (target) {
-      TRIAGE_TRY(restored, files_->restore(*target));
-      tell_conflicts(restored);
-    } else {
-      trouble("no files are kept for the checkpoint that was restored; they stay as they are");
-    }
+    const std::string& checkpoint = back ? recovery->checkpoint_id : pending;
+    if (run_of(checkpoint) != attempt_.run_id()) origin_ = run_of(checkpoint);
+    TRIAGE_TRYV(restore(checkpoint));
   }
-  TRIAGE_TRY(now, files_->keep());
-  if (!files_->named("start")) {
-    TRIAGE_TRYV(files_->name("start", now));
+  const auto now = files_->keep();
+  if (!now) return failed(now.error());
+  TRIAGE_TRY(start, files_->named("start"));
+  if (!start) {
+    TRIAGE_TRYV(files_->name("start", now.value()));
   }
   return outcome::success();
+}
+
+Result<void> AttemptFiles::restore(const std::string& checkpoint) {
+  TRIAGE_TRY(target, located(checkpoint));
+  if (!target) {
+    trouble("no files are kept for the checkpoint that was restored; they stay as they are");
+    return outcome::success();
+  }
+  const auto restored = files_->restore(*target, origin_);
+  if (!restored) return failed(restored.error());
+  tell_conflicts(restored.value());
+  return outcome::success();
+}
+
+// Its words are not the program's, and must not be taken for them.
+Error AttemptFiles::failed(const Error& error) const {
+  const bool may_pass = error.code == Errc::io;
+  return attempt_.fail({.text = error.detail,
+                        .type = FailureType::unknown,
+                        .reason = may_pass ? workspace_reason : not_executed_reason});
 }
 
 void AttemptFiles::tell_conflicts(const Restored& restored) const {
@@ -63,55 +130,53 @@ void AttemptFiles::tell_conflicts(const Restored& restored) const {
   }
 }
 
-Result<std::string> AttemptFiles::label_of(const std::string& checkpoint) const {
-  const std::size_t at = checkpoint.rfind('@');
-  if (options_.store == nullptr || at == std::string::npos) return outcome::success(std::string());
-  TRIAGE_TRY(reading, options_.store->read(checkpoint.substr(0, at), {}));
-  for (const Record& record : reading.records) {
-    if (record.kind() != RecordKind::checkpoint_labelled ||
-        std::to_string(record.seq()) != checkpoint.substr(at + 1)) {
-      continue;
-    }
-    const auto body = record.body();
-    if (body && body.value().is_object()) return body.value().value("label", std::string());
-  }
-  return outcome::success(std::string());
-}
-
-// The files of the restored checkpoint: its label's, else its newest step's, else those the run
-// began with.
+// The files of the restored checkpoint: those kept with it, or else with the newest step or named
+// checkpoint before it that was not undone, or those the run began with.
 Result<std::optional<FilesId>> AttemptFiles::located(const std::string& checkpoint) const {
-  // A branch looks up its origin's names, a rollback its own.
-  const std::string run = checkpoint.substr(0, checkpoint.rfind('@'));
-  TRIAGE_TRY(label, label_of(checkpoint));
-  if (auto files = files_->named(reference_of(label), run); !label.empty() && files) {
-    return outcome::success(std::move(files));
+  // A branch looks in its origin, a rollback in its own run.
+  const std::string run = run_of(checkpoint);
+  const auto id = parse_checkpoint_id(checkpoint);
+  if (options_.store != nullptr && id) {
+    TRIAGE_TRY(reading, options_.store->read(run, {}));
+    Sequence newest = id.value().sequence;
+    for (auto record = reading.records.rbegin(); record != reading.records.rend(); ++record) {
+      if (record->seq() > newest) continue;
+      TRIAGE_TRY(files, files_of(*record, run));
+      if (files) return outcome::success(std::move(files));
+      newest = std::min(newest, returned_to(*record));
+    }
   }
-  const Trajectory steps = attempt_.trajectory();
-  for (std::size_t i = steps.size(); i > 0; --i) {
-    const Json& metadata = steps[i - 1].metadata;
-    if (!metadata.is_object() || !metadata.contains(metadata_key)) continue;
-    const Json& files = metadata[metadata_key];
-    if (files.is_string()) return outcome::success(std::optional(files.get<FilesId>()));
-  }
-  return outcome::success(files_->named("start", run));
+  return files_->named("start", run);
 }
 
-// The checkpoint of a rollback after which no program has run: whoever decided on it may have died,
-// or failed, before the files were restored. Empty if there is none.
+// Empty if none were kept with it.
+Result<std::optional<FilesId>> AttemptFiles::files_of(const Record& record,
+                                                      const std::string& run) const {
+  if (record.kind() == RecordKind::step) {
+    TRIAGE_TRY(step, record.step());
+    return outcome::success(files_in(step.metadata, *files_));
+  }
+  const std::string label = label_of(record);
+  if (label.empty() || label.starts_with(detail::own_label_prefix))
+    return outcome::success(std::nullopt);
+  TRIAGE_TRY(files, files_->named(reference_of(record.seq()), run));
+  if (files) return outcome::success(std::move(files));
+  return files_->named(earlier_reference_of(label), run);
+}
+
+// The checkpoint of a rollback, or of a branch's beginning, after which no program has run: whoever
+// decided on it may have died, or failed, before the files were restored. Empty if there is none.
 Result<std::string> AttemptFiles::pending_rollback() const {
   if (options_.store == nullptr || attempt_.number() == 1) return outcome::success(std::string());
   TRIAGE_TRY(reading, options_.store->read(attempt_.run_id(), {}));
   for (auto record = reading.records.rbegin(); record != reading.records.rend(); ++record) {
-    const bool rolled_back = record->kind() == RecordKind::rolled_back;
-    if (!rolled_back && record->kind() != RecordKind::checkpoint_labelled) continue;
-    const auto body = record->body();
-    if (!body || !body.value().is_object()) continue;
-    if (!rolled_back) {
-      if (parse_mark(body.value().value("label", std::string()))) break;  // A program ran.
-    } else if (body.value().contains("to") && body.value()["to"].is_number_unsigned()) {
-      return outcome::success(attempt_.run_id() + "@" + body.value()["to"].dump());
+    if (parse_mark(label_of(*record))) break;  // A program ran.
+    if (const Sequence to = returned_to(*record); to != everything) {
+      return outcome::success(to_string(CheckpointId{attempt_.run_id(), to}));
     }
+    if (record->kind() != RecordKind::forked) continue;
+    TRIAGE_TRY(body, record->body());
+    return outcome::success(body.value("parent", std::string()));
   }
   return outcome::success(std::string());
 }
@@ -142,18 +207,28 @@ std::optional<FilesId> AttemptFiles::keep() {
 void AttemptFiles::note_step(Step& step) {
   const auto kept = keep();
   if (!kept) return;
-  if (!step.metadata.is_object()) step.metadata = Json::object();
-  step.metadata[metadata_key] = *kept;
+  if (!step.metadata.is_object()) {
+    Json fields = Json::object();
+    if (!step.metadata.is_null()) fields[value_key] = std::move(step.metadata);
+    step.metadata = std::move(fields);
+  }
+  step.metadata[files_key] = *kept;
 }
 
-void AttemptFiles::note_label(const std::string& label) {
+void AttemptFiles::note_checkpoint(const CheckpointId& checkpoint) {
+  if (const auto kept = keep()) name(reference_of(checkpoint.sequence), *kept, {});
+}
+
+void AttemptFiles::end() {
   const auto kept = keep();
-  if (!kept) return;
-  if (const auto named = files_->name(reference_of(label), *kept); !named) {
+  // What a branch leaves in the folder is no change by others to the next one.
+  if (kept && !origin_.empty()) name("newest", *kept, origin_);
+}
+
+void AttemptFiles::name(const std::string& name, const FilesId& files, const std::string& run) {
+  if (const auto named = files_->name(name, files, run); !named) {
     trouble("the files of the workspace were not kept: " + named.error().detail);
   }
 }
-
-void AttemptFiles::end() { static_cast<void>(keep()); }
 
 }  // namespace triage::inline v0_1::supervise

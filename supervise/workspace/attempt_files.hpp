@@ -13,8 +13,9 @@
 
 namespace triage::inline v0_1::supervise {
 
-// One attempt. Each step's metadata records the files after it ("files"), and each label names a
-// state in the workspace's repository. Does nothing without a workspace.
+// One attempt. Each step's metadata records the files after it ("triage/files"; what it was before,
+// unless an object, is its "value"), and each named checkpoint names a state in the workspace's
+// repository. Does nothing without a workspace.
 class AttemptFiles {
  public:
   struct Options {
@@ -28,20 +29,25 @@ class AttemptFiles {
       : attempt_(attempt), options_(std::move(options)) {}
 
   // Before the program runs: after a rollback, also if no program has run since, and in a branch,
-  // restores the files of the located checkpoint. Errors: the workspace's; then nothing may run.
+  // restores the files of the located checkpoint. Errors: a failure of the attempt if it is the
+  // workspace's; the store's. Then nothing may run.
   [[nodiscard]] Result<void> begin();
   // Call before a step is recorded.
   void note_step(Step& step);
   // Call after a named checkpoint.
-  void note_label(const std::string& label);
+  void note_checkpoint(const CheckpointId& checkpoint);
   // Call when the program has ended.
   void end();
 
  private:
+  [[nodiscard]] Result<void> restore(const std::string& checkpoint);
+  [[nodiscard]] Error failed(const Error& error) const;
   [[nodiscard]] std::optional<FilesId> keep();
   [[nodiscard]] Result<std::optional<FilesId>> located(const std::string& checkpoint) const;
   [[nodiscard]] Result<std::string> pending_rollback() const;
-  [[nodiscard]] Result<std::string> label_of(const std::string& checkpoint) const;
+  [[nodiscard]] Result<std::optional<FilesId>> files_of(const Record& record,
+                                                        const std::string& run) const;
+  void name(const std::string& name, const FilesId& files, const std::string& run);
   void tell_conflicts(const Restored& restored) const;
   void tell_left_out(const std::set<std::string>& files, const std::string& why, std::size_t& told);
   void trouble(const std::string& text) const {
@@ -51,6 +57,7 @@ class AttemptFiles {
   Attempt& attempt_;
   Options options_;
   std::optional<Workspace> files_{};
+  std::string origin_{};  // The run that this one branched off from, in this attempt.
   std::size_t told_too_large_ = 0;
   std::size_t told_unreadable_ = 0;
 };

@@ -3,6 +3,7 @@
 // The files of a folder, kept with a run's checkpoints in a separate repository.
 
 #include "supervise/workspace/git.hpp"
+#include "supervise/workspace/notes.hpp"
 
 #include <cstdint>
 #include <map>
@@ -23,10 +24,12 @@ struct WorkspaceOptions {
   // Excluded absolute paths: files (with their SQLite companions) and folders.
   std::vector<std::string> left_out{};
   std::uint64_t largest_file = 100U << 20U;  // Bytes; larger files are left out.
+  // False: nobody but the run changes the folder, so that there are no conflicts.
+  bool shared = true;
 };
 
 struct Restored {
-  std::vector<std::string> conflicts{};  // Copies of others' changes.
+  std::vector<std::string> conflicts{};  // Where what others changed has been moved.
 };
 
 // Checks that a folder can be a workspace, and returns its real path: it must exist and not be `/`,
@@ -37,9 +40,10 @@ struct Restored {
 // Where the files of a folder are kept. folder: as check_workspace returns it.
 [[nodiscard]] std::string shadow_repository(const std::string& shadows, const std::string& folder);
 
-// Kept by content are files and links with their permissions, deletions too, untracked ones too;
-// not what .gitignore and .triageignore name, nor empty folders, sockets and other special files,
-// repositories within it, and what is too large. Thread-safety: none; one object a run.
+// Kept by content are files and links with their permissions, deletions too, untracked ones too,
+// and empty folders; not what .gitignore and .triageignore name, nor sockets and other special
+// files, repositories within it, what is too large, and conflicts. Thread-safety: none; one object
+// a run.
 class Workspace {
  public:
   // Completes an interrupted restoration. Errors: Errc::unsupported without git; Errc::io.
@@ -49,16 +53,22 @@ class Workspace {
 
   // Keeps the current files. The id is the same as before if nothing has changed.
   [[nodiscard]] Result<FilesId> keep();
-  // Restores the files. First keeps what others changed since the newest keep() beside them, as
-  // NAME.triage-conflict or NAME.triage-conflict-2. Errors: Errc::not_found for an unknown id;
-  // Errc::io.
-  [[nodiscard]] Result<Restored> restore(const FilesId& files);
+  // Restores the files, in a folder of its own if that is gone. Nothing is removed or overwritten
+  // that may not be among the kept files: what was there already when `files` were kept, without
+  // being kept, stays as it is now; what others changed since the newest keep(), and what is in the
+  // way of a file that comes back, is moved beside it, to NAME.triage-conflict or
+  // NAME.triage-conflict-2. origin: the run that this one is a branch of, whose newest keep()
+  // counts if this one has kept nothing yet. Errors: Errc::not_found for an unknown id; Errc::io.
+  [[nodiscard]] Result<Restored> restore(const FilesId& files, const std::string& origin = {});
 
-  // Names a state, such as "start". Errors: Errc::io.
-  [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files);
-  // Empty if the name is unknown. run: whose name; empty: this run's.
-  [[nodiscard]] std::optional<FilesId> named(const std::string& name,
-                                             const std::string& run = {}) const;
+  // Names a state, such as "start". run: whose name; empty: this run's. Errors: Errc::io.
+  [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files,
+                                  const std::string& run = {});
+  // Empty if the name is unknown. Errors: Errc::io.
+  [[nodiscard]] Result<std::optional<FilesId>> named(const std::string& name,
+                                                     const std::string& run = {}) const;
+  // Whether the files are among the kept ones.
+  [[nodiscard]] bool has(const FilesId& files) const;
 
   // Files that keep() left out because they are too large, or because they cannot be read.
   [[nodiscard]] const std::set<std::string>& too_large() const noexcept { return too_large_; }
@@ -67,13 +77,19 @@ class Workspace {
  private:
   Workspace() = default;
   Result<void> prepare();
-  [[nodiscard]] std::string modes_of(const std::vector<std::string>& all) const;
-  Result<void> set_modes(const FilesId& files) const;
+  [[nodiscard]] std::map<std::string, mode_t> modes_of(const std::vector<std::string>& all) const;
+  [[nodiscard]] Result<std::string> note_not_kept();
+  [[nodiscard]] std::string reference(const std::string& name, const std::string& run) const;
   [[nodiscard]] Result<std::vector<std::string>> paths_of(
       const std::vector<std::string>& arguments) const;
   template <class... Words>
   [[nodiscard]] Result<std::string> git(const Words&... words) const {
     return run_git(git_, {std::string(words)...});
+  }
+  // Neither needs the folder nor looks at it.
+  template <class... Words>
+  [[nodiscard]] Result<std::string> repository(const Words&... words) const {
+    return run_git({.repository = git_.repository, .index = git_.index}, {std::string(words)...});
   }
   template <class... Words>
   [[nodiscard]] Result<std::vector<std::string>> paths(const Words&... words) const {
@@ -85,10 +101,24 @@ class Workspace {
     std::string hidden{};  // Gone, because a link has taken a folder's place: git refuses those.
   };
   Result<Changes> changes();
-  Result<void> put_aside(const FilesId& before, const FilesId& now, const FilesId& target,
-                         Restored& restored) const;
-  Result<void> put_aside_not_kept(const FilesId& target, Restored& restored) const;
-  Result<void> bring_back(const FilesId& files);
+  // In restoration.cpp.
+  struct Plan {
+    FilesId target{};
+    Notes notes{};                        // Of the target.
+    std::optional<NotKept> not_kept{};    // At the target; empty if that is unknown.
+    std::vector<std::string> removed{};   // Are kept now, but not in the target.
+    std::vector<std::string> added{};     // The other way round.
+    std::vector<std::string> replaced{};  // Are in both, with other contents.
+  };
+  [[nodiscard]] Result<std::optional<FilesId>> state_before(const std::string& origin);
+  [[nodiscard]] Result<Plan> plan(const FilesId& now, const FilesId& target) const;
+  [[nodiscard]] static bool stays(const Plan& plan, const std::string& path);
+  Result<void> put_aside_others(const std::optional<FilesId>& before, const FilesId& now,
+                                const Plan& plan, Restored& restored) const;
+  Result<void> remove(const Plan& plan, Restored& restored) const;
+  Result<void> clear_way(const Plan& plan, Restored& restored) const;
+  Result<void> bring_back(const Plan& plan);
+  Result<void> set_modes(const Notes& notes) const;
   [[nodiscard]] std::string journal() const { return git_.index + ".restoring"; }
   [[nodiscard]] bool left_out(const std::string& path) const;
 
@@ -96,9 +126,12 @@ class Workspace {
   GitPlace git_{};
   FilesId newest_{};
   std::string newest_tree_{};
+  std::string noted_{};  // The newest NotKept, and what it is named.
+  std::string noted_as_{};
   std::set<std::string> too_large_{};
   std::set<std::string> unreadable_{};
-  std::set<std::string> not_kept_{};  // Of the newest keep(): either.
+  // Of the newest keep(): either, and what is no file or link. Earlier ones may be in the index.
+  std::set<std::string> not_kept_{};
   Restored completed_{};
 };
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What is kept of the files beside their content: permissions that git does not restore, and what
+// lay in the folder without being kept.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace triage::inline v0_1::supervise {
+
+// All permission bits, and those that git restores by itself.
+inline constexpr mode_t all_bits = 07777;
+inline constexpr mode_t plain_mode = 0644;
+inline constexpr mode_t executable_mode = 0755;
+
+struct NotKept {
+  std::set<std::string> paths{};  // Of folders, which end with '/', all that is in them.
+  std::set<std::string> empty{};  // Folders in which there are at most folders; end with '/'.
+
+  [[nodiscard]] bool covers(const std::string& path) const;
+};
+
+// As bytes, and back.
+[[nodiscard]] std::string to_bytes(const NotKept& not_kept);
+[[nodiscard]] NotKept not_kept_from(std::string_view bytes);
+
+// The message of a state's commit.
+struct Notes {
+  std::map<std::string, mode_t> modes{};  // Of paths.
+  // Names the bytes of a NotKept; empty if an earlier version has kept the state, which did not
+  // note that.
+  std::optional<std::string> not_kept{};
+};
+[[nodiscard]] std::string to_message(const Notes& notes);
+// What it cannot read is left out.
+[[nodiscard]] Notes notes_from(std::string_view message);
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Restoring the files of a workspace, without losing any that are not kept.
+#include "supervise/process/file_descriptor.hpp"
+#include "supervise/workspace/paths.hpp"
+#include "supervise/workspace/workspace.hpp"
+#include "triage/detail/try.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include <sys/stat.h>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<void> move_aside_into(Restored& restored, const std::string& whole) {
+  TRIAGE_TRY(beside, move_aside(whole));
+  restored.conflicts.push_back(std::move(beside));
+  return outcome::success();
+}
+
+std::string lines_of(const std::vector<std::string>& all) {
+  std::string lines;
+  for (const std::string& path : all) lines += path + '\0';
+  return lines;
+}
+
+}  // namespace
+
+Result<Restored> Workspace::restore(const FilesId& files, const std::string& origin) {
+  if (!has(files)) {
+    return Error{Errc::not_found, "the files \"" + printable(files.substr(0, 64)) +
+                                      "\" are not in the workspace's repository " +
+                                      git_.repository};
+  }
+  std::error_code problem;
+  fs::create_directory(options_.folder, problem);  // The program may have removed it.
+  TRIAGE_TRY(before, state_before(origin));
+  TRIAGE_TRY(now, keep());
+  TRIAGE_TRY(planned, plan(now, files));
+  Restored restored;
+  TRIAGE_TRYV(put_aside_others(before, now, planned, restored));
+  TRIAGE_TRYV(write_whole(journal(), files + "\n"));
+  TRIAGE_TRYV(repository("update-ref", "-d", reference("before", "")));
+  TRIAGE_TRYV(remove(planned, restored));
+  TRIAGE_TRYV(clear_way(planned, restored));
+  TRIAGE_TRYV(bring_back(planned));
+  return outcome::success(std::move(restored));
+}
+
+// What the attempts have left, as far as anybody knows. Keeping makes what others changed since the
+// newest state: if this is cut off before their files are moved, the next restoration must still
+// know the state before.
+Result<std::optional<FilesId>> Workspace::state_before(const std::string& origin) {
+  TRIAGE_TRY(before, named("before"));
+  if (before) return outcome::success(std::move(before));
+  if (!newest_.empty()) {
+    before = newest_;
+  } else if (!origin.empty()) {
+    TRIAGE_TRY(origins, named("newest", origin));
+    before = std::move(origins);
+    if (before) {
+      TRIAGE_TRYV(git("read-tree", *before));  // It tracks what its origin did, ignored or not.
+    }
+  }
+  if (before) {
+    TRIAGE_TRYV(name("before", *before));
+  }
+  return outcome::success(std::move(before));
+}
+
+Result<Workspace::Plan> Workspace::plan(const FilesId& now, const FilesId& target) const {
+  Plan plan{.target = target};
+  TRIAGE_TRY(commit, repository("cat-file", "commit", target));
+  const std::size_t body = commit.find("\n\n");
+  plan.notes = notes_from(body == std::string::npos ? "" : commit.substr(body));
+  if (plan.notes.not_kept) {
+    plan.not_kept.emplace();
+    if (!plan.notes.not_kept->empty()) {
+      TRIAGE_TRY(bytes, repository("cat-file", "blob", *plan.notes.not_kept));
+      plan.not_kept = not_kept_from(bytes);
+    }
+  }
+  TRIAGE_TRY(listed, paths("diff-tree", "-r", "-z", "--name-status", "--no-renames", now, target));
+  for (std::size_t i = 0; i + 1 < listed.size(); i += 2) {  // "STATUS", "PATH"
+    const char status = listed[i].front();
+    auto& list = status == 'D' ? plan.removed : status == 'A' ? plan.added : plan.replaced;
+    list.push_back(std::move(listed[i + 1]));
+  }
+  return outcome::success(std::move(plan));
+}
+
+// Whether it may have been there at the target, though it was not kept.
+bool Workspace::stays(const Plan& plan, const std::string& path) {
+  return !plan.not_kept || plan.not_kept->covers(path);
+}
+
+// before: empty if nobody knows what the attempts have left.
+Result<void> Workspace::put_aside_others(const std::optional<FilesId>& before, const FilesId& now,
+                                         const Plan& plan, Restored& restored) const {
+  if (!options_.shared || before == now) return outcome::success();
+  std::set<std::string> changed;
+  if (before) {
+    TRIAGE_TRY(listed, paths("diff-tree", "-r", "-z", "--name-only", "--no-renames", *before, now));
+    changed.insert(listed.begin(), listed.end());
+  }
+  const auto put_aside = [&](const std::string& path) -> Result<void> {
+    if (before && !changed.contains(path)) return outcome::success();
+    const std::string whole = options_.folder + "/" + path;
+    std::error_code problem;
+    // That is another file, or it was deleted.
+    if (is_behind_link(options_.folder, path)) return outcome::success();
+    if (!fs::exists(fs::symlink_status(whole, problem))) return outcome::success();
+    return move_aside_into(restored, whole);
+  };
+  for (const std::string& path : plan.removed) {
+    if (stays(plan, path)) continue;
+    TRIAGE_TRYV(put_aside(path));
+  }
+  for (const std::string& path : plan.replaced) {
+    TRIAGE_TRYV(put_aside(path));
+  }
+  return outcome::success();
+}
+
+// Removes what came after the target, and lets go of what stays.
+Result<void> Workspace::remove(const Plan& plan, Restored& restored) const {
+  for (const std::string& path : plan.removed) {
+    const std::string whole = options_.folder + "/" + path;
+    struct stat found {};
+    if (stays(plan, path) || is_behind_link(options_.folder, path) ||
+        ::lstat(whole.c_str(), &found) != 0 || S_ISDIR(found.st_mode)) {
+      continue;
+    }
+    if (not_kept_.contains(path)) {  // Only an earlier content is.
+      TRIAGE_TRYV(move_aside_into(restored, whole));
+    } else if (::unlink(whole.c_str()) != 0 && errno != ENOENT) {
+      return system_error(printable(whole) + " cannot be removed");
+    }
+  }
+  if (plan.removed.empty()) return outcome::success();
+  TRIAGE_TRYV(
+      run_git(git_, {"update-index", "-z", "--force-remove", "--stdin"}, lines_of(plan.removed)));
+  return outcome::success();
+}
+
+// Git would overwrite what it does not know.
+Result<void> Workspace::clear_way(const Plan& plan, Restored& restored) const {
+  std::vector<std::string> written = plan.added;
+  for (const std::string& path : not_kept_) {
+    if (repository("cat-file", "-e", plan.target + ":" + path)) written.push_back(path);
+  }
+  for (const std::string& path : written) {
+    const std::string whole = obstacle(options_.folder, path);
+    if (whole.empty()) continue;
+    TRIAGE_TRYV(move_aside_into(restored, whole));
+  }
+  return outcome::success();
+}
+
+// Idempotent, even after a partial restoration.
+Result<void> Workspace::bring_back(const Plan& plan) {
+  TRIAGE_TRYV(git("read-tree", "--reset", "-u", plan.target));
+  const NotKept not_kept = plan.not_kept.value_or(NotKept());
+  for (const std::string& path : plan.removed) {
+    remove_empty_folders(options_.folder, path, not_kept.empty);
+  }
+  for (const std::string& path : not_kept.empty) {
+    std::error_code problem;
+    if (is_behind_link(options_.folder, path)) continue;
+    fs::create_directories(options_.folder + "/" + path, problem);
+  }
+  TRIAGE_TRYV(set_modes(plan.notes));
+  static_cast<void>(git("update-index", "-q", "--refresh"));
+  TRIAGE_TRYV(name("newest", plan.target));
+  newest_ = plan.target;
+  newest_tree_.clear();
+  std::error_code ignored;
+  fs::remove(journal(), ignored);
+  return outcome::success();
+}
+
+Result<void> Workspace::set_modes(const Notes& notes) const {
+  TRIAGE_TRY(listed, paths("ls-files", "-z", "--stage"));
+  for (const std::string& line : listed) {  // "MODE ID STAGE\tPATH"
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string::npos || !line.starts_with("100")) continue;
+    const std::string path = line.substr(tab + 1);
+    const auto own = notes.modes.find(path);
+    const mode_t wanted = own != notes.modes.end()     ? own->second
+                          : line.starts_with("100755") ? executable_mode
+                                                       : plain_mode;
+    const std::string whole = options_.folder + "/" + path;
+    struct stat found {};
+    if (::lstat(whole.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+    if ((found.st_mode & all_bits) != wanted && ::chmod(whole.c_str(), wanted) != 0) {
+      return system_error("the permissions of " + printable(whole));
+    }
+  }
+  return outcome::success();
+}
+
+}  // namespace triage::inline v0_1::supervise

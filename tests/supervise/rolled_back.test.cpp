@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Which files a supervised program finds after a rollback or in a branch, and where.
+#include "supervise/running.hpp"
+
+#include "triage/json.hpp"
+
+#include "support/catch.hpp"
+
+#include <set>
+
+using namespace triage;
+using namespace triage::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A workshop with the workspace $W/tree and a policy that rolls every failure back.
+class Tree : public Workshop {
+ public:
+  explicit Tree(const std::string& strategy = R"({"strategy": "rollback", "or_start": true})") {
+    fs::create_directories(file("tree"));
+    ::setenv("XDG_STATE_HOME", file("state").c_str(), 1);
+    std::ofstream(file("policy")) << R"({"default": )" << strategy << "}";
+  }
+  ~Tree() { ::unsetenv("XDG_STATE_HOME"); }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  // Runs in the folder of the run, with the command as $T.
+  [[nodiscard]] std::string program(const std::string& text) const {
+    return script("a", std::string("T='") + TRIAGE_COMMAND + "'\n" + text);
+  }
+  [[nodiscard]] Printed run_here(std::vector<std::string> options,
+                                 const std::string& program) const {
+    options.insert(options.end(), {"--run", "r", "--workspace", file("tree")});
+    return run(options, {program});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("each checkpoint of a label has its own files", "[workspace]") {
+  const Tree tree;
+  const std::string program = tree.program(
+      "cd $W/tree\n[ -n \"$TRIAGE_RECOVERY\" ] && exec cat page\n"
+      "for i in 1 2 3; do echo \"page $i\" > page; $T state set n=$i\n"
+      "$T checkpoint label saved || exit 9; done");
+  REQUIRE(tree.run_here({}, program).status == 0);
+  const auto store = SqliteStore::open(tree.store()).value();
+  const JournalReading reading = store->read("r", {}).value();
+  std::vector<std::string> labelled;
+  for (const Record& record : reading.records) {
+    if (record.kind() != RecordKind::checkpoint_labelled) continue;
+    if (record.body().value().value("label", std::string()) == "saved") {
+      labelled.push_back(to_string(CheckpointId{"r", record.seq()}));
+    }
+  }
+  REQUIRE(labelled.size() == 3);
+  for (std::size_t i = 0; i < labelled.size(); ++i) {
+    const Printed branch = tree.triage({"fork", labelled[i]});
+    INFO(branch.error);
+    CHECK(branch.out == "page " + std::to_string(i + 1) + "\n");
+    // What a branch has left is not taken for a change by others.
+    CHECK_THAT(branch.error, !ContainsSubstring("conflict"));
+  }
+}
+
+TEST_CASE("a checkpoint without files of its own has those that were kept last before it",
+          "[workspace]") {
+  const Tree tree;
+  const std::string program = tree.program(
+      "cd $W/tree\nif [ $TRIAGE_ATTEMPT = 1 ]; then for i in 1 2 3; do\n"
+      "echo \"page $i\" > page; $T state set n=$i; $T checkpoint label saved; done\n"
+      "else echo \"state $($T state get n), file $(cat page)\"; fi\n"
+      "[ $TRIAGE_ATTEMPT = 4 ] || { echo HTTP 503 >&2; exit 1; }");
+  const Printed ran = tree.run_here({"--policy", tree.file("policy")}, program);
+  INFO(ran.error);
+  // The state of the second one was acknowledged before its files were kept with the label.
+  CHECK(ran.out == "state 3, file page 3\nstate 3, file page 2\nstate 2, file page 2\n");
+}
+
+TEST_CASE("what was undone is not looked at for the files of a checkpoint", "[workspace]") {
+  const Tree tree(R"({"strategy": "rollback", "label": "first"})");
+  const std::string program = tree.program(
+      "cd $W/tree\n[ -n \"$TRIAGE_RECOVERY\" ] && exec cat page\n"
+      "echo first > page; $T checkpoint label first\n"
+      "echo undone > page; $T step undone; echo HTTP 503 >&2; exit 1");
+  const Printed ran = tree.run_here({"--policy", tree.file("policy")}, program);
+  INFO(ran.error);
+  CHECK(ran.out == "first\n");
+  // Made by the second attempt.
+  const auto newest = SqliteStore::open(tree.store()).value()->checkpoints("r").value().back();
+  CHECK(newest.attempt == 2);
+  CHECK(tree.triage({"fork", to_string(newest.id)}).out == "first\n");
+}
+
+TEST_CASE("a rollback leaves the folder that the program runs in", "[workspace]") {
+  const Tree tree(R"({"strategy": "rollback", "label": "base", "or_start": true})");
+  fs::create_directories(tree.file("tree/build"));
+  const std::string program = tree.program(
+      "[ $TRIAGE_ATTEMPT = 1 ] || { ls; exit 0; }\n"
+      "$T checkpoint label base; echo x > out.o; echo HTTP 503 >&2; exit 1");
+  auto line = tree.run_line({"--workspace", "..", "--policy", tree.file("policy")}, {program});
+  line.insert(line.begin(),
+              {"/bin/sh", "-c", "cd '" + tree.file("tree/build") + "' && exec \"$@\"", "sh"});
+  const Printed ran = run_program(line);
+  INFO(ran.error);
+  CHECK(ran.status == 0);
+  CHECK(ran.out.empty());
+}
+
+TEST_CASE("a workspace that the program removed comes back with a rollback, and ends a run without",
+          "[workspace]") {
+  const Tree tree(R"({"strategy": "rollback", "label": "base", "or_start": true})");
+  std::ofstream(tree.file("tree/f")) << "kept\n";
+  const std::string program = tree.program(
+      "[ $TRIAGE_ATTEMPT = 1 ] || exec cat $W/tree/f\n"
+      "$T checkpoint label base; rm -r $W/tree; echo HTTP 503 >&2; exit 1");
+  SECTION("with") {
+    const Printed ran = tree.run_here({"--policy", tree.file("policy")}, program);
+    INFO(ran.error);
+    CHECK(ran.out == "kept\n");
+    CHECK_THAT(ran.error, ContainsSubstring("tree\" is gone") && !ContainsSubstring("git") &&
+                              !ContainsSubstring("no files are kept"));
+  }
+  SECTION("without") {
+    const Printed ran = tree.run_here({}, program);
+    INFO(ran.error);
+    CHECK(ran.status == 126);
+    CHECK_THAT(ran.error, ContainsSubstring("attempt 2 failed: unknown (not_executed)") &&
+                              ContainsSubstring("is gone") && !ContainsSubstring("attempt 3"));
+  }
+}
+
+TEST_CASE("the metadata of a step is kept beside its files", "[workspace]") {
+  const Tree tree;
+  const std::string program = tree.program(
+      "echo '{\"step\": {\"action\": \"x\", \"metadata\": \"my note\"}}' >&$TRIAGE_FD\n"
+      "echo '{\"step\": {\"action\": \"y\", \"metadata\": "
+      "{\"files\": [\"a.c\"], \"k\": 1}}}' >&$TRIAGE_FD");
+  REQUIRE(tree.run_here({}, program).status == 0);
+  const auto store = SqliteStore::open(tree.store()).value();
+  const JournalReading reading = store->read("r", {}).value();
+  std::vector<Json> metadata;
+  for (const Record& record : reading.records) {
+    if (record.kind() == RecordKind::step) metadata.push_back(record.step().value().metadata);
+  }
+  REQUIRE(metadata.size() == 2);
+  CHECK(metadata[0]["value"] == "my note");
+  CHECK(metadata[1]["files"] == Json{"a.c"});
+  CHECK(metadata[1]["k"] == 1);
+  for (const Json& one : metadata) CHECK(one["triage/files"].is_string());
+}
