@@ -135,7 +135,7 @@ TEST_CASE("a run with a workspace is tried out in copies, with its files as they
 $T step plan
 [ -n "$TRIAGE_RECOVERY" ] && grep -q 'called users' "$TRIAGE_RECOVERY" && echo users > name
 read name < name
-echo "$name in $(cat cache)" >> ${W}asked
+echo "$name in $(cat cache)$(ls | grep conflict)" >> ${W}asked
 echo x >> made
 if [ "$name" != users ]; then
   echo spoilt > name
@@ -152,6 +152,7 @@ fi)sh";
   INFO(failed.error);
   REQUIRE(failed.status == 1);
   REQUIRE(read_text(tree + "/name") == "spoilt\n");
+  std::ofstream(tree + "/name") << "changed by hand\n";
   const Json json = report_of(shop.triage({"replay", "r", "--confirm", "--times", "6", "--json",
                                            "--hint", "The table is called users."}));
   CHECK(json["finding"] == "cause");
@@ -162,7 +163,7 @@ fi)sh";
   }
   CHECK(read_text(shop.file("asked")) == expected);
   // The user's folder is unchanged.
-  CHECK(read_text(tree + "/name") == "spoilt\n");
+  CHECK(read_text(tree + "/name") == "changed by hand\n");
   CHECK(read_text(tree + "/made") == "x\n");
   // A program that knows the folder's path would leave the copy.
   const Printed elsewhere = shop.run({"--run", "e", "--max-attempts", "1", "--workspace", tree},
