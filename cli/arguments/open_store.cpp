@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "open_store.hpp"
 
+#include "triage/detail/sealed_record.hpp"
 #include "triage/detail/try.hpp"
 #ifdef TRIAGE_HAS_ENCRYPTED
 #include "triage/stores/encrypted.hpp"
@@ -32,20 +33,14 @@ std::vector<std::string> files_in(const char* variable) {
 }
 #endif
 
-// What EncryptedStore stores in place of a body: docs/checkpoint_format.md.
-bool is_encrypted(const Record& record) {
-  const auto body = record.body();
-  return body && body.value().is_object() && body.value().size() == 2 &&
-         body.value().contains("key") && body.value().contains("sealed");
-}
-
 // Without its key an encrypted store looks like one of empty runs, and what is added to it would
 // not be encrypted. One record tells. If it cannot be read, the command itself will say so.
 Result<void> check_needs_no_key(CheckpointStore& store) {
   const auto runs = store.runs({.limit = 1});
   if (!runs || runs.value().empty()) return outcome::success();
   const auto first = store.read(runs.value().front().id, {1, 1});
-  if (!first || first.value().records.empty() || !is_encrypted(first.value().records.front())) {
+  if (!first || first.value().records.empty() ||
+      !detail::is_sealed(first.value().records.front())) {
     return outcome::success();
   }
   return Error{Errc::invalid_argument,

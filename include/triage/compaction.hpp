@@ -26,6 +26,17 @@ class CompactsRuns {
   [[nodiscard]] virtual bool writes_whole_runs() const noexcept { return false; }
 };
 
+namespace detail {
+
+// A decorator that compacts while it forwards. It reads bodies, so it goes around what encrypts
+// them.
+class CompactsInPassing {
+ public:
+  virtual ~CompactsInPassing() = default;
+};
+
+}  // namespace detail
+
 // For stores, with ranges as replace() is given them: whether one contains the sequence, and
 // whether each record lies in one. Errors: Errc::invalid_argument.
 [[nodiscard]] bool in_one_of(std::span<const SequenceRange> ranges, Sequence seq) noexcept;
@@ -56,7 +67,8 @@ struct Compaction {
 // become one. Steps, effects, failures and decisions all stay, and so do the checkpoints that stay,
 // with the same ids. The result is folded and compared with what was there before anything is
 // changed. The others can no longer be restored, listed or branched from (Errc::not_found).
-// Errors: Errc::unsupported (the store is no CompactsRuns, as a decorator that redacts);
+// Errors: Errc::unsupported (the store is no CompactsRuns, as a decorator that redacts; the run is
+// encrypted, and this is the store beneath its EncryptedStore);
 // Errc::invalid_argument; Errc::corrupt (a record is damaged or missing: see repair_run);
 // Errc::conflict (what is counted between two deaths of its process would change: when it has got
 // on, it can be done); Errc::not_found, Errc::busy; the store's.

@@ -38,7 +38,8 @@ struct Repaired {
 // never used; all others stay, including later effects. What was lost stays lost: a missing intent
 // never counts as an effect that did not happen. clock: null: the machine's. Errors:
 // Errc::not_found; Errc::busy (a living owner is working on it); Errc::corrupt if the run's first
-// record is lost, without which nothing is usable; the store's.
+// record is lost, without which nothing is usable; Errc::unsupported if the run is encrypted, and
+// this is the store beneath its EncryptedStore; the store's.
 [[nodiscard]] Result<Repaired> repair_run(CheckpointStore& store, const RunId& run,
                                           const std::shared_ptr<Clock>& clock = {});
 

@@ -2,6 +2,7 @@
 #include "triage/compaction.hpp"
 
 #include "storage/compaction_plan.hpp"
+#include "triage/detail/sealed_record.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -120,6 +121,7 @@ Result<Compaction> compact_held_run(CheckpointStore& store, const Lease& lease,
     return Error{Errc::invalid_argument, "max_checkpoints is 0; allowed are 1 and above"};
   }
   TRIAGE_TRY(reading, store.read(lease.run, {}));
+  TRIAGE_TRYV(detail::check_not_sealed(reading));
   TRIAGE_TRY(journal, Journal::fold(reading));
   if (!reading.damaged.empty() || journal.broken_at() || journal.lost_intent() != 0) {
     return Error{Errc::corrupt, "run \"" + lease.run +

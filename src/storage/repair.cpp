@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/repair.hpp"
 
+#include "triage/detail/sealed_record.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -58,6 +59,7 @@ Json repaired_json(const std::vector<LostRecords>& lost) {
 // Holds the lease, so nothing changes after reading.
 Result<Repaired> repair_held(CheckpointStore& store, const Lease& lease, WallTime now) {
   TRIAGE_TRY(reading, store.read(lease.run, {}));
+  TRIAGE_TRYV(detail::check_not_sealed(reading));
   TRIAGE_TRY(journal, Journal::fold(reading));
   Repaired repaired{.newest = journal.latest().info.id,
                     .effects_in_doubt = journal.lost_intent() != 0};

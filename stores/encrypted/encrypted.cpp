@@ -305,12 +305,26 @@ class Encrypted final : public EncryptedStore {
   SpareBuffers spare_;
 };
 
+// A CompactingStore beneath sees sealed bodies only, and compacts nothing.
+bool compacts_beneath(CheckpointStore* store) {
+  while (auto* const forwards = dynamic_cast<ForwardingStore*>(store)) {
+    if (dynamic_cast<CompactsInPassing*>(store) != nullptr) return true;
+    store = &forwards->inner();
+  }
+  return false;
+}
+
 }  // namespace
 }  // namespace detail
 
 Result<std::shared_ptr<EncryptedStore>> EncryptedStore::around(
     std::shared_ptr<CheckpointStore> inner, EncryptionOptions options) {
   if (inner == nullptr) return Error{Errc::invalid_argument, "there is no store to encrypt"};
+  if (detail::compacts_beneath(inner.get())) {
+    return Error{Errc::invalid_argument,
+                 "the store to encrypt is a CompactingStore, which could not read what it is to "
+                 "compact; allowed is a CompactingStore around an EncryptedStore"};
+  }
   TRIAGE_TRYV(detail::check_store_key(options.key));
   std::set<std::string> ids{options.key.id};
   for (const StoreKey& key : options.older) {

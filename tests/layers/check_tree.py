@@ -16,7 +16,7 @@ FLOORS = [
     # journal folds records into recovery actions, so it is on the floor of the header that defines those.
     # A budget is a mechanism that knows nothing of runs: policy documents create one.
     {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "reference_store", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
-     "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts"},
+     "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts", "detail/sealed_record"},
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
      "detail/run_loop", "detail/store_now", "detail/compact_now", "detail/own_checkpoint"},
     # The wing of many agents: nothing below it knows it, and it names no plug-in.

@@ -3,6 +3,9 @@
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
+#include "triage/forwarding_store.hpp"
+#include "triage/repair.hpp"
+#include "triage/stores/compacting.hpp"
 #include "triage/stores/encrypted.hpp"
 #include "triage/stores/json_file.hpp"
 #include "triage/stores/memory.hpp"
@@ -30,6 +33,17 @@ void leave(CheckpointStore& store, const RunId& run, Sequence records, bool held
   const auto lease = store.start({.id = run}, all);
   REQUIRE_OK(lease);
   if (!held) REQUIRE_OK(store.release(lease.value()));
+}
+
+// Of a run that was started, and had its state changed from sequence 2 on.
+std::vector<Record> started_and_changed(Sequence last) {
+  std::vector<Record> all{
+      {1, RecordKind::run_started, WallTime{}, std::make_shared<const Json>(Json{{"agent", "a"}})}};
+  for (Sequence seq = 2; seq <= last; ++seq) {
+    all.emplace_back(seq, RecordKind::state_changed, WallTime{},
+                     std::make_shared<const Json>(Json{{"page", seq}}));
+  }
+  return all;
 }
 
 bool is_whole(CheckpointStore& store, const RunId& run, Sequence records) {
@@ -114,15 +128,46 @@ TEST_CASE("only a store that can replace records can have another key", "[rotati
 TEST_CASE("an encrypted run is compacted without its key getting lost", "[rotation]") {
   const auto inner = MemoryStore::create();
   const auto store = with(inner, "k1");
-  std::vector<Record> all{
-      {1, RecordKind::run_started, WallTime{}, std::make_shared<const Json>(Json{{"agent", "a"}})}};
-  for (Sequence seq = 2; seq <= 500; ++seq) {
-    all.emplace_back(seq, RecordKind::state_changed, WallTime{},
-                     std::make_shared<const Json>(Json{{"page", seq}}));
-  }
-  const auto lease = store->start({.id = "r", .agent = "a"}, all);
+  const auto lease = store->start({.id = "r", .agent = "a"}, started_and_changed(500));
   REQUIRE_OK(lease);
   REQUIRE_OK(compact_held_run(*store, lease.value(), {.max_checkpoints = 1}));
   CHECK(inner->read("r", {}).value().records.size() < 10);
   CHECK(store->latest("r").value().state.json() == Json{{"page", 500}});
+}
+
+TEST_CASE("without its key an encrypted run is neither compacted nor repaired", "[rotation]") {
+  const auto inner = MemoryStore::create();
+  const auto store = with(inner, "k1");
+  const auto lease = store->start({.id = "r", .agent = "a"}, started_and_changed(50));
+  REQUIRE_OK(lease);
+  const std::vector<Record> behind_a_hole{
+      {53, RecordKind::state_changed, WallTime{}, std::make_shared<const Json>(Json{{"key", 1}})}};
+  REQUIRE_OK(store->append(lease.value(), behind_a_hole, RunStatus::failed));
+  REQUIRE_OK(store->release(lease.value()));
+  const auto repaired = repair_run(*inner, "r");
+  CHECK_ERRC(Errc::unsupported, repaired);
+  CHECK(repaired.error().detail.find("--key-file") != std::string::npos);
+  CHECK_ERRC(Errc::unsupported, compact_run(*inner, "r", {.max_checkpoints = 1}));
+  CHECK(inner->read("r", {}).value().records.size() == 51);
+  REQUIRE_OK(repair_run(*store, "r"));
+  CHECK(store->read("r", {}).value().damaged.empty());
+  // Two members of these names may also be a state's.
+  const auto plain = inner->start({.id = "plain", .agent = "a"}, started_and_changed(50));
+  REQUIRE_OK(plain);
+  const std::vector<Record> named{{51, RecordKind::state_changed, WallTime{},
+                                   std::make_shared<const Json>(Json{{"key", 1}, {"sealed", 2}})}};
+  REQUIRE_OK(inner->append(plain.value(), named, RunStatus::running));
+  CHECK(compact_held_run(*inner, plain.value(), {.max_checkpoints = 1}).has_value());
+}
+
+TEST_CASE("what compacts goes around the encryption, not beneath it", "[rotation]") {
+  const std::shared_ptr<CheckpointStore> compacting =
+      CompactingStore::around(MemoryStore::create()).value();
+  const auto refused = [](std::shared_ptr<CheckpointStore> inner) {
+    const auto made = EncryptedStore::around(std::move(inner), {.key = key("k1")});
+    return !made && made.error().code == Errc::invalid_argument;
+  };
+  CHECK(refused(compacting));
+  CHECK(refused(std::make_shared<ForwardingStore>(compacting)));
+  CHECK(CompactingStore::around(with(MemoryStore::create(), "k1")).has_value());
 }

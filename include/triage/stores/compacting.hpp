@@ -22,7 +22,7 @@ struct CompactingOptions {
 // warning (take_warning()), never an error of the append.
 //
 // Thread-safety: that of the inner store.
-class CompactingStore : public ForwardingStore {
+class CompactingStore : public ForwardingStore, public detail::CompactsInPassing {
  public:
   // Errors: Errc::invalid_argument (no store, options out of range); Errc::unsupported (the store
   // is not a CompactsRuns).

@@ -34,7 +34,7 @@ struct EncryptionOptions {
   StoreKey key{};                 // Encrypts what is written.
   std::vector<StoreKey> older{};  // Other keys, for reading only.
   // Called with the id of any other key; null: there are none. Called from several threads, once
-  // for each id it knows.
+  // for each id it knows. If it throws, what needed the key fails with Errc::io.
   std::function<Result<StoreKey>(const std::string& id)> find{};
 };
 
@@ -55,7 +55,8 @@ struct KeyRotation {
 // Thread-safety: that of the inner store.
 class EncryptedStore : public ForwardingStore, public CompactsRuns {
  public:
-  // Errors: Errc::invalid_argument (no store; a key with a wrong length or name; duplicate names).
+  // A CompactingStore goes around this one, not beneath it. Errors: Errc::invalid_argument (no
+  // store, or a CompactingStore; a key with a wrong length or name; duplicate names).
   [[nodiscard]] static Result<std::shared_ptr<EncryptedStore>> around(
       std::shared_ptr<CheckpointStore> inner, EncryptionOptions options);
 
