@@ -257,8 +257,10 @@ std::function<ExitStatus()> checkpoint_import(CLI::App& arguments) {
       ->required()
       ->check(not_empty());
   declare_format(arguments, *given);
-  arguments.add_flag("--leave-same", given->leave_same,
-                     "Leave runs alone that are there already with the same records.");
+  arguments.add_flag(
+      "--leave-same", given->leave_same,
+      "Leave runs that are there already with the same records; they get only what they "
+      "lack.");
   arguments.add_flag("--leave-out-damaged", given->leave_out,
                      "triage-agent: leave out checkpoints that cannot be read.");
   arguments

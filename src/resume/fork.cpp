@@ -3,6 +3,7 @@
 #include "base/may_pass.hpp"
 #include "effects/effects.hpp"
 #include "resume/continuation.hpp"
+#include "storage/half_import.hpp"
 #include "storage/run_keys.hpp"
 #include "triage/detail/try.hpp"
 
@@ -237,6 +238,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   auto store = store_of(core, options.run);
   if (!store) return Error{Errc::not_found, "the agent has no store to fork in"};
   TRIAGE_TRY(reading, run_catching([&] { return store->read(parent_id.run, {}); }));
+  TRIAGE_TRYV(run_catching([&] { return check_imported(*store, reading.info); }));
   TRIAGE_TRY(origin, Journal::fold(reading));
   if (!options.accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, origin));

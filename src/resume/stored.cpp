@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Takes over a stored run: acquires its lease, reads its journal, checks whether it may continue.
 #include "resume/continuation.hpp"
+#include "storage/half_import.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -91,6 +92,7 @@ Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<Checkpo
   b.store = std::move(store);
   b.started = true;
   TRIAGE_TRY(reading, run_catching([&] { return b.store->read_newest(id); }));
+  TRIAGE_TRYV(run_catching([&] { return check_imported(*b.store, reading.info); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   if (!accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, journal));

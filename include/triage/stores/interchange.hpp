@@ -19,8 +19,8 @@ struct ExportOptions {
 };
 
 struct ImportOptions {
-  // Skips a run that exists with the same records; otherwise that is Errc::conflict. A run that
-  // exists with other records always is.
+  // Leaves a run that exists with the same records, and gives it the keys and the end that it
+  // lacks; otherwise that is Errc::conflict. A run that exists with other records always is.
   bool leave_same = false;
 };
 
@@ -34,7 +34,8 @@ struct Interchanged {
 // its keys (hashes of tokens, signals, its label); and a trailer with the totals and a checksum of
 // all bytes before it. Records are kept byte for byte. Takes no lock: a run that is being written
 // to is exported as of some moment. `runs`: which; empty: all.
-// Errors: Errc::not_found, Errc::corrupt, Errc::io, the store's.
+// Errors: Errc::not_found, Errc::corrupt, Errc::conflict (a run that was imported in part only),
+// Errc::io, the store's.
 [[nodiscard]] Result<Interchanged> export_runs(CheckpointStore& from, std::span<const RunId> runs,
                                                std::ostream& out,
                                                const ExportOptions& options = {});
@@ -45,7 +46,9 @@ struct Interchanged {
 
 // Reads the output of export_runs(), twice: `in` must be at its beginning and seekable. Writes only
 // once the whole file is known to be intact and free of conflicts; if the store then fails, erases
-// the runs it created. Imported runs have no owner.
+// the runs it created. A run of which only a part could be written, and not erased, is poisoned and
+// marked: nobody can continue it, and the next import of the file replaces it. Imported runs have
+// no owner.
 // Errors: Errc::corrupt (truncated, changed, or not an export), Errc::unsupported (a newer format),
 // Errc::conflict, Errc::io, the store's.
 [[nodiscard]] Result<Interchanged> import_runs(CheckpointStore& to, std::istream& in,
