@@ -4,6 +4,7 @@
 #include "triage/clock.hpp"
 #include "triage/detail/try.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <memory>
 #include <system_error>
 #include <thread>
 
@@ -170,6 +172,20 @@ Result<void> sync_folder(const std::string& path) {
   const int done = again_if_interrupted([&] { return ::fsync(folder.handle()); });
   if (done != 0) return file_error("syncing", path);
   return outcome::success();
+}
+
+Result<std::vector<std::string>> names_in(const std::string& folder) {
+  struct CloseFolder {
+    void operator()(DIR* open) const noexcept { ::closedir(open); }
+  };
+  const std::unique_ptr<DIR, CloseFolder> open(::opendir(folder.c_str()));
+  if (!open) return file_error("opening", folder);
+  std::vector<std::string> names;
+  while (const dirent* const entry = ::readdir(open.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  return outcome::success(std::move(names));
 }
 
 Result<void> make_folder(const std::string& path) {

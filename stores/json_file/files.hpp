@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::detail {
 
@@ -65,6 +66,8 @@ struct FileMark {
 [[nodiscard]] Result<void> replace_whole(const std::string& folder, const std::string& path,
                                          std::string_view bytes, bool synced);
 [[nodiscard]] Result<void> sync_folder(const std::string& path);
+// What the folder holds, in no order. Errors: Errc::not_found.
+[[nodiscard]] Result<std::vector<std::string>> names_in(const std::string& folder);
 [[nodiscard]] Result<void> make_folder(const std::string& path);
 // It is not an error if the file does not exist.
 [[nodiscard]] Result<void> remove_file(const std::string& path);

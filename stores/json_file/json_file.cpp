@@ -2,9 +2,9 @@
 #include "triage/stores/json_file.hpp"
 
 #include "json_file_store.hpp"
+#include "left_over.hpp"
 #include "triage/detail/try.hpp"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,21 +18,6 @@ namespace {
 constexpr std::uint64_t format = 1;
 constexpr std::string_view identity = "{\"triage\":\"json_file\",\"format\":1}\n";
 constexpr std::string_view ending = ".jsonl";
-
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
-};
-
-Result<std::vector<std::string>> names_in(const std::string& folder) {
-  const std::unique_ptr<DIR, CloseFolder> open(::opendir(folder.c_str()));
-  if (!open) return file_error("opening", folder);
-  std::vector<std::string> names;
-  while (const dirent* const entry = ::readdir(open.get())) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  return outcome::success(std::move(names));
-}
 
 Result<void> check_options(const std::string& path, const JsonFileOptions& options) {
   const auto refuse = [](const std::string& why) { return Error{Errc::invalid_argument, why}; };
@@ -90,6 +75,7 @@ Result<void> prepare(const std::string& folder, const JsonFileOptions& options) 
   for (const char* inner : {"/runs", "/locks", "/tmp"}) {
     TRIAGE_TRYV(make_folder(folder + inner));
   }
+  remove_left_over(folder, real_clock()->wall_now());
   // At each opening: whoever made them may have failed to.
   if (options.durability == Durability::power) return sync_folder(folder);
   return outcome::success();
@@ -228,6 +214,7 @@ Result<std::vector<std::string>> JsonFileJournals::check() {
     if (!scan.value().head_intact)
       wrong.push_back("the first line of run \"" + id + "\" is damaged");
   }
+  TRIAGE_TRYV(name_left_over(folder_, real_clock()->wall_now(), wrong));
   if (const auto keys = keys_.list("", ""); !keys) wrong.push_back(keys.error().detail);
   return outcome::success(std::move(wrong));
 }

@@ -213,10 +213,7 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
   }
   TRIAGE_TRY(lines, lines_of(run.id, fresh, held.stand));
   const std::string text = head_line(held.head) + lines;
-  // Remains of an interrupted erasure.
-  for (std::uint64_t old = 2; exists(segment_path(runs_folder(), run.id, old)); ++old) {
-    TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run.id, old)));
-  }
+  TRIAGE_TRYV(remove_segments(run.id, 2));  // Remains of an interrupted erasure.
   TRIAGE_TRYV(create_whole(folder_ + "/tmp", path, text, synced()));
   TRIAGE_TRYV(mark(held));
   held.folder_synced = true;
@@ -358,31 +355,42 @@ Result<void> JsonFileJournals::append(const Lease& lease, std::span<const Record
   return outcome::success();
 }
 
+// The keys first: a run that stays can be erased again, while keys that stayed would be found by
+// the next run of this name.
 Result<void> JsonFileJournals::erase(const RunId& run) {
   TRIAGE_TRYV(writable());
   TRIAGE_TRYV(check_run_id(run));
-  JournalReading gone;
-  {
-    const std::scoped_lock here(mutex_);
-    auto locked = lock(run);
-    if (!locked) return locked.error();
-    TRIAGE_TRY(seen, glance_at_run(runs_folder(), run));
-    if (owned(seen.stand, seen.head.birth, seen.unseen_ms)) {
-      return Error{Errc::busy, "run \"" + run + "\" is under way"};
-    }
-    TRIAGE_TRY(scan, scan_run(runs_folder(), run));
-    gone = {.info = scan.head.info, .records = std::move(scan.records)};
-    gone.info.id = run;
-    // The first segment first: then the run is gone, and its next namesake removes what is left.
-    for (std::uint64_t segment = 1; segment <= scan.segment; ++segment) {
-      TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run, segment)));
-      if (segment == 1 && synced()) {
-        TRIAGE_TRYV(sync_folder(runs_folder()));
-      }
-    }
-    held_.erase(run);
+  const std::scoped_lock here(mutex_);
+  auto locked = lock(run);
+  if (!locked) return locked.error();
+  const auto seen = glance_at_run(runs_folder(), run);
+  if (!seen && seen.error().code == Errc::not_found) {  // What an interrupted erasure left.
+    TRIAGE_TRYV(remove_segments(run, 2));
+    TRIAGE_TRYV(erase_keys({.info = {.id = run}}));
   }
-  return erase_keys(gone);
+  if (!seen) return seen.error();
+  if (owned(seen.value().stand, seen.value().head.birth, seen.value().unseen_ms)) {
+    return Error{Errc::busy, "run \"" + run + "\" is under way"};
+  }
+  TRIAGE_TRY(scan, scan_run(runs_folder(), run));
+  JournalReading going{.info = scan.head.info, .records = std::move(scan.records)};
+  going.info.id = run;
+  TRIAGE_TRYV(erase_keys(going));
+  // The first segment first: then the run is gone.
+  TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run, 1)));
+  if (synced()) {
+    TRIAGE_TRYV(sync_folder(runs_folder()));
+  }
+  TRIAGE_TRYV(remove_segments(run, 2));
+  held_.erase(run);
+  return outcome::success();
+}
+
+Result<void> JsonFileJournals::remove_segments(const RunId& run, std::uint64_t first) const {
+  for (; exists(segment_path(runs_folder(), run, first)); ++first) {
+    TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run, first)));
+  }
+  return outcome::success();
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -284,9 +284,15 @@ Result<void> PostgresJournals::replace(const Lease& lease, std::span<const Seque
   return pg_fenced(lease, "another owner has taken the run, or it was erased");
 }
 
+// The keys first, under a lease: a run that stays can be erased again, while keys that stayed would
+// be found by the next run of this name.
 Result<void> PostgresJournals::erase(const RunId& run) {
   const std::scoped_lock acquiring(acquiring_);  // Until it is gone, it looks given up to us.
-  TRIAGE_TRY(facts, facts_of(run));
+  const auto seen = facts_of(run);
+  if (!seen && seen.error().code == Errc::not_found) {
+    TRIAGE_TRYV(erase_keys({.info = {.id = run}}));  // What an interrupted erasure left.
+  }
+  TRIAGE_TRY(facts, seen);
   const Error busy{Errc::busy, "run \"" + run + "\" is under way"};
   if (facts.info.owned) return busy;
   // Its suspensions name its keys.
@@ -298,13 +304,18 @@ Result<void> PostgresJournals::erase(const RunId& run) {
     TRIAGE_TRYV(facts_of(run));
     return busy;
   }
-  const auto erased = write(postgres_sql::erase, PgParameters().text(run).number(facts.birth));
-  if (!erased) {
-    const std::scoped_lock here(mutex_);
-    mark_.give_up({facts.birth, *taken});
-    return erased.error();
+  Result<void> erased = erase_keys(reading);
+  if (erased) {
+    const auto gone = write(postgres_sql::erase, PgParameters().text(run).number(facts.birth));
+    if (!gone) erased = gone.error();
   }
-  return erase_keys(reading);
+  if (erased) return erased;
+  {
+    const std::scoped_lock here(mutex_);
+    held_[facts.birth] = {.epoch = *taken, .last = facts.info.last};
+  }
+  static_cast<void>(release(pg_lease(run, facts.birth, *taken)));
+  return erased;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -152,9 +152,13 @@ Result<Lease> RedisJournals::started_before(const RunId& run, std::span<const Re
   return outcome::success(std::move(lease));
 }
 
+// One at a time: between the server's answer and the note of it, the run looks given up.
 Result<Lease> RedisJournals::acquire(const RunId& run) {
-  // One at a time: between the server's answer and the note of it, the run looks given up.
   const std::scoped_lock acquiring(acquiring_);
+  return take(run);
+}
+
+Result<Lease> RedisJournals::take(const RunId& run) {
   TRIAGE_TRY(facts, facts_of(run));
   const Error busy = detail::busy_run(run, facts.owner, mark_.text());
   if (facts.info.owned) return busy;
@@ -263,20 +267,37 @@ Result<void> RedisJournals::release(const Lease& lease) {
   return answer.error();
 }
 
+// The keys first, under a lease: a run that stays can be erased again, while keys that stayed would
+// be found by the next run of this name.
 Result<void> RedisJournals::erase(const RunId& run) {
-  const std::scoped_lock acquiring(acquiring_);  // See acquire().
-  TRIAGE_TRY(facts, facts_of(run));
-  const Error busy{Errc::busy, "run \"" + run + "\" is under way"};
-  if (facts.info.owned) return busy;
+  const std::scoped_lock acquiring(acquiring_);  // Of several erasures, one meets the run.
+  const auto lease = take(run);
+  if (!lease && lease.error().code == Errc::not_found) {
+    TRIAGE_TRYV(erase_keys({.info = {.id = run}}));  // What an interrupted erasure left.
+  }
+  if (lease) {
+    auto erased = erase_seen(run, {.birth = std::to_string(lease.value().handle),
+                                   .epoch = std::to_string(lease.value().epoch),
+                                   .owner = mark_.text()});
+    if (erased) forget(lease.value());
+    if (!erased) static_cast<void>(release(lease.value()));
+    return erased;
+  }
+  if (lease.error().code != Errc::corrupt) return lease.error();
+  TRIAGE_TRY(damaged, facts_of(run));  // A lease on it cannot be had.
+  return erase_seen(run, damaged);
+}
+
+Result<void> RedisJournals::erase_seen(const RunId& run, const RunFacts& seen) {
   TRIAGE_TRY(reading, read(run, {}));
+  TRIAGE_TRYV(erase_keys(reading));
   TRIAGE_TRY(answer, run_script(redis_scripts::erase, {facts_key(run), log_key(run)},
-                                {facts.birth, facts.epoch, facts.owner}));
+                                {seen.birth, seen.epoch, seen.owner}));
   if (answer.word == "gone") {
     return Error{Errc::not_found, "no run \"" + run + "\" in this Redis store"};
   }
-  if (answer.word != "ok") return busy;
-  TRIAGE_TRYV(unlist(run, facts.birth));
-  return erase_keys(reading);
+  if (answer.word != "ok") return Error{Errc::busy, "run \"" + run + "\" is under way"};
+  return unlist(run, seen.birth);
 }
 
 // While the mark of a start lives, nobody takes the run's name off the list.

@@ -82,6 +82,9 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
                                             const RedisWords& more_keys = {});
   [[nodiscard]] bool holds(const Lease& lease);
   void forget(const Lease& lease);
+  [[nodiscard]] Result<Lease> take(const RunId& run);  // With acquiring_ held.
+  // Erases the run if it is as it was seen, with its keys.
+  [[nodiscard]] Result<void> erase_seen(const RunId& run, const RunFacts& seen);
   [[nodiscard]] Result<void> list_before_start(const RunId& run, const std::string& birth);
   [[nodiscard]] Result<void> unlist(const RunId& run, const std::string& birth);
   void forget_gone(const std::vector<RunId>& gone);

@@ -6,12 +6,17 @@
 #include "support/temp_folder.hpp"
 #include "triage/stores/json_file.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -136,4 +141,63 @@ TEST_CASE("the keys' file stays open, so that no file that takes its place has i
   std::filesystem::copy_file(folder.file("other") + "/keys.jsonl", keys);
   CHECK(store->get("s", "k").value()->bytes == "new");
   CHECK(open_files(keys) == 1);
+}
+
+TEST_CASE("a run whose keys cannot be removed stays, and its next namesake finds none of them",
+          "[stores][json_file]") {
+  const TempFolder folder;
+  const std::string place = folder.file("store");
+  const auto store =
+      JsonFileStore::open(place, {.busy_timeout = std::chrono::milliseconds(20)}).value();
+  const auto signals = detail::own_space(detail::OwnSpace::signals);
+  const auto lease = store->start({.id = "job"}, {});
+  REQUIRE_OK(lease);
+  REQUIRE_OK(store->release(lease.value()));
+  REQUIRE_OK(store->put_if(signals, "job/approved", 0, "yes"));
+  const int keys = ::open((place + "/locks/keys").c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(::flock(keys, LOCK_EX) == 0);
+  CHECK_ERRC(Errc::busy, store->erase("job"));
+  CHECK(store->run("job").has_value());
+  ::close(keys);
+  REQUIRE_OK(store->erase("job"));
+  CHECK(store->list(signals, "").value().empty());
+}
+
+TEST_CASE("erasing a run once more removes what a cut off erasure has left of it",
+          "[stores][json_file]") {
+  const TempFolder folder;
+  const std::string place = folder.file("store");
+  const auto store = JsonFileStore::open(place).value();
+  const auto signals = detail::own_space(detail::OwnSpace::signals);
+  REQUIRE_OK(store->put_if(signals, "job/approved", 0, "yes"));
+  REQUIRE_OK(store->put_if(signals, "job2/approved", 0, "yes"));
+  std::ofstream(place + "/runs/job~2.jsonl") << "left";
+  const auto wrong = store->check();
+  REQUIRE_OK(wrong);
+  REQUIRE(wrong.value().size() == 1);
+  CHECK(wrong.value().front().find("job~2.jsonl") != std::string::npos);
+  CHECK_ERRC(Errc::not_found, store->erase("job"));
+  CHECK(store->list(signals, "").value() == std::vector<std::string>{"job2/approved"});
+  CHECK(std::filesystem::is_empty(place + "/runs"));
+  CHECK(store->check().value().empty());
+}
+
+TEST_CASE("what a crash left unfinished is named, and removed once nobody can be writing it",
+          "[stores][json_file]") {
+  const TempFolder folder;
+  const std::string place = folder.file("store");
+  REQUIRE_OK(JsonFileStore::open(place));
+  const std::string old = place + "/tmp/new-1";
+  const std::string young = place + "/tmp/new-2";
+  std::ofstream(old) << "the content of a run";
+  std::ofstream(young) << "another process writes it";
+  namespace fs = std::filesystem;
+  fs::last_write_time(old, fs::last_write_time(old) - std::chrono::minutes(61));
+  const auto looked = JsonFileStore::open(place, {.read_only = true}).value();
+  CHECK(fs::exists(old));
+  REQUIRE(looked->check().value().size() == 1);
+  CHECK(looked->check().value().front().find("tmp/new-1") != std::string::npos);
+  REQUIRE_OK(JsonFileStore::open(place));
+  CHECK_FALSE(fs::exists(old));
+  CHECK(fs::exists(young));
 }

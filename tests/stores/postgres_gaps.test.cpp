@@ -183,3 +183,26 @@ TEST_CASE("a run in PostgreSQL that is compacted in the middle of its reading is
   // So large that the server is still sending rows when the first ones arrive.
   read_while_compacted(answers, "answer-", *owner, *reader, 10'000, 6);
 }
+
+TEST_CASE("a run in PostgreSQL whose keys cannot be removed stays, and is erased with them later",
+          "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const auto store = PostgresStore::open(server.url(), {.schema = "e"}).value();
+  const auto signals = detail::own_space(detail::OwnSpace::signals);
+  const auto lease = store->start({.id = "job"}, {});
+  REQUIRE_OK(lease);
+  REQUIRE_OK(store->release(lease.value()));
+  REQUIRE_OK(store->put_if(signals, "job/approved", 0, "yes"));
+  REQUIRE_OK(server.ask("ALTER TABLE e.keys RENAME TO aside"));
+  CHECK_FALSE(store->erase("job"));
+  REQUIRE_OK(store->run("job"));
+  CHECK_FALSE(store->run("job").value().owned);
+  REQUIRE_OK(server.ask("ALTER TABLE e.aside RENAME TO keys"));
+  REQUIRE_OK(store->erase("job"));
+  CHECK(store->list(signals, "").value().empty());
+  // What an erasure that was cut off left.
+  REQUIRE_OK(store->put_if(signals, "job/approved", 0, "yes"));
+  CHECK_ERRC(Errc::not_found, store->erase("job"));
+  CHECK(store->list(signals, "").value().empty());
+}

@@ -202,3 +202,29 @@ TEST_CASE("a run that is started while one of its name is erased stays in the li
   CHECK(started == 1);
   CHECK(starter.value()->runs({}).value().size() == 1);
 }
+
+TEST_CASE("a run in Redis whose keys cannot be removed stays, and is erased with them later",
+          "[stores][redis]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto store = RedisStore::open(server.url(), {.prefix = "e:"}).value();
+  const auto signals = detail::own_space(detail::OwnSpace::signals);
+  const auto lease = store->start({.id = "job"}, {});
+  REQUIRE_OK(lease);
+  REQUIRE_OK(store->release(lease.value()));
+  REQUIRE_OK(store->put_if(signals, "job/approved", 0, "yes"));
+  const std::string keys = "e:keys:" + std::string(signals);
+  REQUIRE_OK(server.ask({"RENAME", keys, "aside"}));
+  REQUIRE_OK(server.ask({"SET", keys, "another type"}));
+  CHECK_FALSE(store->erase("job"));
+  REQUIRE_OK(store->run("job"));
+  CHECK_FALSE(store->run("job").value().owned);
+  REQUIRE_OK(server.ask({"DEL", keys}));
+  REQUIRE_OK(server.ask({"RENAME", "aside", keys}));
+  REQUIRE_OK(store->erase("job"));
+  CHECK(store->list(signals, "").value().empty());
+  // What an erasure that was cut off left.
+  REQUIRE_OK(store->put_if(signals, "job/approved", 0, "yes"));
+  CHECK_ERRC(Errc::not_found, store->erase("job"));
+  CHECK(store->list(signals, "").value().empty());
+}
