@@ -350,7 +350,11 @@ Result<PgAddress> parse_postgres_url(std::string url, milliseconds timeout) {
   PgAddress address;
   // Our parameter among libpq's.
   constexpr std::string_view name = "schema=";
-  const std::size_t query = url.find('?', std::min(url.rfind('@'), url.size() - 1) + 1);
+  // As for libpq: a user and password end at the first "@", unless a "/" comes before it.
+  const std::size_t host = url.find("://") + 3;
+  const std::size_t first = url.find_first_of("@/", host);
+  const bool has_user = first != url.npos && url[first] == '@';
+  const std::size_t query = url.find('?', has_user ? first : host);
   for (std::size_t at = query; at < url.size(); at = url.find('&', at + 1)) {
     if (url.compare(at + 1, name.size(), name) != 0) continue;
     const std::size_t end = std::min(url.find('&', at + 1), url.size());

@@ -95,6 +95,21 @@ TEST_CASE("a URL opens the PostgreSQL store, to write and to look only", "[store
   CHECK_ERRC(Errc::unsupported, looked.value()->start({.id = "run-2"}, {}));
 }
 
+TEST_CASE("a schema can be named in every form of a PostgreSQL URL", "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const std::string port = std::to_string(server.port());
+  const std::vector<std::string> urls{
+      "postgresql://127.0.0.1:" + port + "/postgres?schema=s1&user=tester",
+      "postgresql:///postgres?host=127.0.0.1&port=" + port + "&user=tester&schema=s2",
+      server.url() + "?schema=s3&application_name=a@b"};
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    INFO(urls[i]);
+    REQUIRE_OK(open_store(urls[i]));
+    CHECK(server.ask("SELECT count(*) FROM s" + std::to_string(i + 1) + ".runs").value() == "0");
+  }
+}
+
 TEST_CASE("a PostgreSQL password is used and never shown", "[stores][postgres]") {
   const PostgresServer server;
   NEEDS_SERVER(server)
