@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 #include <system_error>
 
@@ -110,6 +111,23 @@ bool is_folder_of_files(const std::string& path) {
   return std::filesystem::exists(std::filesystem::path(path) / "store.json", ignored);
 }
 
+// With the characters that %XX stands for: servers' libraries read names so.
+std::string decoded(std::string_view name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    unsigned value = 0;
+    const char* const digits = name.data() + i + 1;
+    if (name[i] == '%' && i + 2 < name.size() &&
+        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+      text.push_back(static_cast<char>(value));
+      i += 2;
+    } else {
+      text.push_back(name[i]);
+    }
+  }
+  return text;
+}
+
 bool may_be_secret(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -172,9 +190,9 @@ std::string without_secrets(std::string_view url) {
   }
   std::size_t from = text.find('?', begin);
   while (from != text.npos && from < text.size()) {
-    const std::size_t end = std::min(text.find_first_of("&#", from + 1), text.size());
+    const std::size_t end = std::min(text.find('&', from + 1), text.size());
     const std::size_t equals = text.find('=', from);
-    if (equals < end && may_be_secret(text.substr(from + 1, equals - from - 1))) {
+    if (equals < end && may_be_secret(decoded(text.substr(from + 1, equals - from - 1)))) {
       text.replace(equals + 1, end - equals - 1, "***");
     }
     from = text.find('&', from + 1);

@@ -74,6 +74,10 @@ TEST_CASE("secrets of URLs are not shown", "[stores][open_store]") {
   CHECK(without_secrets("redis://:p?ss/w@host/0?prefix=x") == "redis://:***@host/0?prefix=x");
   CHECK(without_secrets("redis::p@ss:w@host:6379") == "redis::***@host:6379");
   CHECK(without_secrets("postgresql:me:x@host/db") == "postgresql:me:***@host/db");
+  CHECK(without_secrets("postgresql://h/db?password=ab#secret9&x=1") ==
+        "postgresql://h/db?password=***&x=1");
+  CHECK(without_secrets("postgresql://h/db?pass%77ord=secret9&x=%1") ==
+        "postgresql://h/db?pass%77ord=***&x=%1");
   CHECK(without_secrets("sqlite:with@signs:and:colons@x.db") ==
         "sqlite:with@signs:and:colons@x.db");
   CHECK(without_secrets("postgresql://me@host/db") == "postgresql://me@host/db");
