@@ -9,13 +9,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
 namespace triage::inline v0_1 {
 namespace detail {
 namespace {
+
+// How much of a run is re-encrypted at a time: it is in memory, and a server takes no statement of
+// a gigabyte. A part whose records turn out large is followed by a smaller one.
+constexpr Sequence first_part = 8;
+constexpr Sequence most_records = 1'000;
+constexpr std::size_t most_bytes = std::size_t{16} << 20U;
 
 void put(std::string& out, std::uint64_t value) {
   for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
@@ -66,6 +72,13 @@ class LeaseUse {
   CheckpointStore& store_;
   const Lease& lease_;
 };
+
+// Whether another run may be rotated where this one was not: it is in use, damaged, or has a record
+// that the store does not take again.
+bool concerns_one_run(Errc code) {
+  return code == Errc::busy || code == Errc::fenced || code == Errc::corrupt ||
+         code == Errc::invalid_argument;
+}
 
 class Encrypted final : public EncryptedStore {
  public:
@@ -120,11 +133,8 @@ class Encrypted final : public EncryptedStore {
     for (const RunInfo& run : all) {
       const auto before = done.records;
       const auto rotated = stop.stop_requested() ? Result<bool>(false) : rotate_run(run.id, done);
-      if (!rotated && rotated.error().code != Errc::busy && rotated.error().code != Errc::corrupt &&
-          rotated.error().code != Errc::fenced) {
-        if (rotated.error().code != Errc::not_found) return rotated.error();
-        continue;  // It was erased meanwhile.
-      }
+      if (!rotated && rotated.error().code == Errc::not_found) continue;  // Erased meanwhile.
+      if (!rotated && !concerns_one_run(rotated.error().code)) return rotated.error();
       if (!rotated || !rotated.value()) done.left.push_back(run.id);
       if (rotated && rotated.value() && done.records > before) ++done.runs;
     }
@@ -177,10 +187,23 @@ class Encrypted final : public EncryptedStore {
     return CheckpointStore::checkpoints(run);
   }
   Result<Checkpoint> latest(const RunId& run) override { return CheckpointStore::latest(run); }
+  // The inner store removes the signals. It cannot see the tickets, nor whose the label is.
   Result<void> erase(const RunId& run) override {
-    TRIAGE_TRY(reading, read(run, {}));  // Contains keys that the inner store cannot see.
+    const auto reading = read(run, {});
+    if (!reading && reading.error().code != Errc::not_found) return reading.error();
     TRIAGE_TRYV(inner().erase(run));
-    return erase_keys(reading);
+    if (!reading) return outcome::success();
+    for (const Record& record : reading.value().records) {
+      const std::string ticket = ticket_of(record);
+      if (ticket.empty()) continue;
+      TRIAGE_TRYV(forget(OwnSpace::suspensions, ticket));
+    }
+    const std::string label = keys_of(reading.value().info).label;
+    if (label.empty()) return outcome::success();
+    const auto holder = get(own_space(OwnSpace::forks), label);
+    if (!holder && holder.error().code != Errc::corrupt) return holder.error();
+    if (!holder || !holder.value() || holder.value()->bytes != run) return outcome::success();
+    return forget(OwnSpace::forks, label);
   }
   Result<std::size_t> prune(const Retention& retention) override {
     return CheckpointStore::prune(retention);
@@ -209,27 +232,53 @@ class Encrypted final : public EncryptedStore {
   }
 
  private:
-  // How many records are read and replaced together.
-  [[nodiscard]] Sequence at_once() {
-    constexpr Sequence few = 1'000;
-    const auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
-    const bool all = compacts != nullptr && compacts->writes_whole_runs();
-    return all ? std::numeric_limits<std::int64_t>::max() : few;
+  // Removes a key, also one whose value cannot be decrypted.
+  Result<void> forget(OwnSpace space, const std::string& key) {
+    TRIAGE_TRY(stored, inner().get(own_space(space), key));
+    if (!stored) return outcome::success();
+    auto gone = inner().erase_if(own_space(space), key, stored->version);
+    if (!gone && gone.error().code == Errc::unsupported) return outcome::success();
+    return gone;
   }
 
+  // Calls `take` with one part of a run after the other until it has seen all or returns nothing;
+  // otherwise it returns how many bytes the part had. A part is what is in memory at a time.
+  template <class Take>
+  Result<void> in_parts(Sequence last, const Take& take) {
+    const auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
+    const bool all_at_once = compacts != nullptr && compacts->writes_whole_runs();
+    Sequence together = all_at_once ? last : first_part;
+    for (Sequence first = 1; first <= last;) {
+      TRIAGE_TRY(bytes, take(SequenceRange{first, first + together - 1}));
+      if (!bytes) break;
+      first += together;
+      together = *bytes > most_bytes ? std::max<Sequence>(1, together / 2)
+                                     : std::min(most_records, 2 * together);
+    }
+    return outcome::success();
+  }
+
+  [[nodiscard]] static std::size_t size_of(const Record& record) {
+    std::string buffer;
+    return body_of(record, buffer).size();
+  }
   [[nodiscard]] bool is_newest(const Record& record) const {
     std::string buffer;
     return sealer_.is_newest(body_of(record, buffer));
   }
 
-  // Re-seals the records of a run in `range`, under its lease. False: some are damaged.
-  Result<bool> rotate_part(const Lease& lease, SequenceRange range, KeyRotation& done) {
+  // Re-seals the records of a run in `range`, under its lease; returns their bytes. Nothing: some
+  // are damaged.
+  Result<std::optional<std::size_t>> rotate_part(const Lease& lease, SequenceRange range,
+                                                 KeyRotation& done) {
     TRIAGE_TRY(sealed, inner().read(lease.run, range));
     TRIAGE_TRY(opened, read(lease.run, range));
     std::vector<SequenceRange> ranges;
     std::vector<Record> again;
+    std::size_t bytes = 0;
     for (std::size_t i = 0, at = 0; i < sealed.records.size() && at < opened.records.size(); ++i) {
       const Record& record = sealed.records[i];
+      bytes += size_of(record);
       if (opened.records[at].seq() != record.seq()) continue;  // It cannot be decrypted.
       if (!is_newest(record)) {
         ranges.push_back({record.seq(), record.seq()});
@@ -241,28 +290,32 @@ class Encrypted final : public EncryptedStore {
       TRIAGE_TRYV(replace(lease, ranges, again));
     }
     done.records += again.size();
-    return opened.damaged.empty();
+    return outcome::success(opened.damaged.empty() ? std::optional(bytes) : std::nullopt);
   }
 
   // False if some records could not be re-sealed.
   Result<bool> rotate_run(const RunId& run, KeyRotation& done) {
     TRIAGE_TRY(info, inner().run(run));
     bool newest = true;
-    const Sequence together = at_once();
-    for (Sequence first = 1; newest && first <= info.last; first += together) {
-      TRIAGE_TRY(part, inner().read(run, {first, first + together - 1}));
-      newest = std::all_of(part.records.begin(), part.records.end(),
-                           [&](const Record& record) { return is_newest(record); });
-    }
+    TRIAGE_TRYV(in_parts(info.last, [&](SequenceRange range) -> Result<std::optional<std::size_t>> {
+      TRIAGE_TRY(part, inner().read(run, range));
+      std::size_t bytes = 0;
+      for (const Record& record : part.records) {
+        bytes += size_of(record);
+        newest = newest && is_newest(record);
+      }
+      return outcome::success(newest ? std::optional(bytes) : std::nullopt);
+    }));
     if (newest) return true;
     TRIAGE_TRY(lease, inner().acquire(run));
     const LeaseUse use(inner(), lease);
-    Result<bool> whole = true;
-    for (Sequence first = 1; whole && first <= info.last; first += together) {
-      auto part = rotate_part(lease, {first, first + together - 1}, done);
-      if (!part || !part.value()) whole = std::move(part);
+    bool whole = true;
+    TRIAGE_TRYV(in_parts(info.last, [&](SequenceRange range) -> Result<std::optional<std::size_t>> {
+      TRIAGE_TRY(bytes, rotate_part(lease, range, done));
+      whole = bytes.has_value();
       if (whole) static_cast<void>(inner().renew(lease));
-    }
+      return outcome::success(bytes);
+    }));
     return whole;
   }
 

@@ -112,3 +112,22 @@ TEST_CASE("records under an unknown key are damaged in order, and it is asked fo
     CHECK(asked == times);
   }
 }
+
+TEST_CASE("a run is erased with its keys, also those that cannot be decrypted",
+          "[stores][encrypted]") {
+  const auto inner = MemoryStore::create();
+  const auto store = encrypted(inner);
+  const std::vector<Record> records{
+      {1, RecordKind::suspended, WallTime(), std::make_shared<const Json>(Json{{"ticket", "t"}})}};
+  const auto lease = store->start({.id = "run-1", .agent = "a", .label = "best"}, records);
+  REQUIRE_OK(lease);
+  REQUIRE_OK(store->release(lease.value()));
+  const auto suspensions = detail::own_space(detail::OwnSpace::suspensions);
+  const auto forks = detail::own_space(detail::OwnSpace::forks);
+  REQUIRE_OK(inner->put_if(suspensions, "t", 0, "not encrypted"));
+  REQUIRE_OK(store->put_if(forks, "a/best", 0, "run-1"));
+  REQUIRE_OK(store->erase("run-1"));
+  CHECK(inner->list(suspensions, "").value().empty());
+  CHECK(inner->list(forks, "").value().empty());
+  CHECK_ERRC(Errc::not_found, store->erase("run-1"));
+}

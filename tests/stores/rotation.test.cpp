@@ -12,6 +12,8 @@
 #include "triage/stores/redacting.hpp"
 #include "triage/stores/sqlite.hpp"
 
+#include <algorithm>
+
 using namespace triage;
 using namespace triage::test;
 
@@ -45,6 +47,21 @@ std::vector<Record> started_and_changed(Sequence last) {
   }
   return all;
 }
+
+// Takes no replacement of run "refused", and weighs all others.
+class Weigher final : public ForwardingStore, public CompactsRuns {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
+                       std::span<const Record> instead) override {
+    if (lease.run == "refused") return Error{Errc::invalid_argument, "too large"};
+    std::string all;
+    for (const Record& record : instead) record.encode_body(all);
+    most = std::max(most, all.size());
+    return dynamic_cast<CompactsRuns&>(inner()).replace(lease, ranges, instead);
+  }
+  std::size_t most = 0;
+};
 
 bool is_whole(CheckpointStore& store, const RunId& run, Sequence records) {
   const auto reading = store.read(run, {});
@@ -170,4 +187,31 @@ TEST_CASE("what compacts goes around the encryption, not beneath it", "[rotation
   CHECK(refused(compacting));
   CHECK(refused(std::make_shared<ForwardingStore>(compacting)));
   CHECK(CompactingStore::around(with(MemoryStore::create(), "k1")).has_value());
+}
+
+TEST_CASE("large records are re-encrypted few at a time, and a run that is refused keeps no other",
+          "[rotation]") {
+  const auto inner = MemoryStore::create();
+  leave(*with(inner, "k1"), "before", 3);
+  leave(*with(inner, "k1"), "refused", 3);
+  std::vector<Record> large;
+  for (Sequence seq = 1; seq <= 40; ++seq) {
+    large.emplace_back(
+        seq, RecordKind::state_changed, WallTime{},
+        std::make_shared<const Json>(Json{{"page", std::string(std::size_t{2} << 20U, 'x')}}));
+  }
+  {
+    const auto old = with(inner, "k1");
+    const auto lease = old->start({.id = "large"}, large);
+    REQUIRE_OK(lease);
+    REQUIRE_OK(old->release(lease.value()));
+  }
+  const auto weigher = std::make_shared<Weigher>(inner);
+  const auto done = with(weigher, "k2", {key("k1")})->rotate();
+  REQUIRE_OK(done);
+  CHECK(done.value().left == std::vector<RunId>{"refused"});
+  CHECK(done.value().records == 43);
+  CHECK(weigher->most < (std::size_t{40} << 20U));
+  CHECK(with(inner, "k2")->read("large", {}).value().damaged.empty());
+  CHECK(is_whole(*with(inner, "k2"), "before", 3));
 }

@@ -43,7 +43,8 @@ struct KeyRotation {
   std::size_t runs = 0;     // Runs that had data under another key and now have none.
   std::size_t records = 0;  // Re-encrypted.
   std::size_t values = 0;
-  std::vector<RunId> left{};  // In use, damaged, or not reached before the stop.
+  std::vector<RunId> left{};  // In use, damaged, not reached before the stop, or not
+                              // taken again by the store (a record that is too large).
 };
 
 // Encrypts the bodies of all records and the values of the key space (XChaCha20-Poly1305). A
@@ -61,11 +62,10 @@ class EncryptedStore : public ForwardingStore, public CompactsRuns {
       std::shared_ptr<CheckpointStore> inner, EncryptionOptions options);
 
   // Encrypts with the newest key what is stored under another one: run by run, a thousand records
-  // at a time, while others work. What was begun and not ended goes on where it stopped. Values are
-  // those of the library; one in a space of the user's gets the new key when it is written next. A
-  // value that is changed meanwhile is encrypted by whoever changes it.
-  // Errors: Errc::unsupported (the store behind is no CompactsRuns); those
-  // of the store.
+  // or about 16 MB at a time, while others work. What was begun and not ended goes on where it
+  // stopped. Values are those of the library; one in a space of the user's gets the new key when it
+  // is written next. A value that is changed meanwhile is encrypted by whoever changes it. Errors:
+  // Errc::unsupported (the store behind is no CompactsRuns); those of the store.
   [[nodiscard]] virtual Result<KeyRotation> rotate(std::stop_token stop = {}) = 0;
   // As for the inner store; Errc::unsupported if it is not a CompactsRuns.
   Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
