@@ -9,6 +9,7 @@
 #include "triage/record.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <span>
 
 namespace triage::inline v0_1 {
 namespace detail {
@@ -86,6 +88,27 @@ std::optional<Sealed> parts_of(std::string_view rest) {
     return std::nullopt;
   }
   return parts.box.size() < nonce_size + tag_size ? std::nullopt : std::optional(parts);
+}
+
+// Fills `text`, or less if the file ends. A pipe may take its time, but not for ever. -1: errno.
+ssize_t read_beginning(int file, std::span<char> text) {
+  constexpr int longest_wait_ms = 10'000;
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = ::read(file, text.data() + size, text.size() - size);
+    if (got == 0) break;
+    if (got > 0) {
+      size += static_cast<std::size_t>(got);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return -1;
+    pollfd writer{.fd = file, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&writer, 1, longest_wait_ms);
+    if (ready == 0) errno = ETIMEDOUT;
+    if (ready <= 0 && errno != EINTR) return -1;
+  }
+  return static_cast<ssize_t>(size);
 }
 
 }  // namespace
@@ -241,12 +264,13 @@ Result<StoreKey> store_key_in_file(const std::string& path) {
     return Error{code == ENOENT ? Errc::not_found : Errc::io,
                  "the key file \"" + printable(path) + "\": " + std::strerror(code)};
   };
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe that nobody writes into is empty, and keeps nobody waiting.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return failed(errno);
   struct stat facts {};
   std::array<char, 512> text{};
   const bool seen = ::fstat(file, &facts) == 0;
-  const ssize_t size = ::read(file, text.data(), text.size());
+  const ssize_t size = detail::read_beginning(file, text);
   const int code = errno;
   ::close(file);
   if (!seen || size < 0) return failed(code);

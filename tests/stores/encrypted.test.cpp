@@ -14,6 +14,10 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -376,4 +380,15 @@ TEST_CASE("a key comes from a file of its owner's alone, or from the environment
   fs::permissions(path, fs::perms::owner_read);
   CHECK(store_key_in_file(path).value().id == "mine");
   CHECK_ERRC(Errc::not_found, store_key_in_environment("TRIAGE_NO_SUCH_KEY"));
+  // A pipe: empty while nobody writes into it.
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_ERRC(Errc::invalid_argument, store_key_in_file(pipe));
+  std::ofstream writer;
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  writer.open(pipe);
+  writer << "mine " << std::string(64, 'b') << std::flush;
+  writer.close();
+  CHECK(store_key_in_file(pipe).value().id == "mine");
+  ::close(reader);
 }
