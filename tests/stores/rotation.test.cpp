@@ -211,7 +211,7 @@ TEST_CASE("large records are re-encrypted few at a time, and a run that is refus
   REQUIRE_OK(done);
   CHECK(done.value().left == std::vector<RunId>{"refused"});
   CHECK(done.value().records == 43);
-  CHECK(weigher->most < (std::size_t{40} << 20U));
+  CHECK(weigher->most < (std::size_t{20} << 20U));
   CHECK(with(inner, "k2")->read("large", {}).value().damaged.empty());
   CHECK(is_whole(*with(inner, "k2"), "before", 3));
 }
