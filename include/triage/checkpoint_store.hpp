@@ -207,7 +207,7 @@ class CheckpointStore : public KeySpace {
   [[nodiscard]] virtual Result<Checkpoint> latest(const RunId& run);
 
   // Removes a run, its records and its keys: see erase_keys(). Errors: Errc::busy while a live
-  // owner holds it.
+  // owner holds it; Errc::not_found, then also without what may have been left of its keys.
   [[nodiscard]] virtual Result<void> erase(const RunId& run) = 0;
   // Returns the number of removed runs. Never removes a run that a live owner holds.
   [[nodiscard]] virtual Result<std::size_t> prune(const Retention& retention);
@@ -234,8 +234,8 @@ class CheckpointStore : public KeySpace {
  protected:
   // Removes a run's keys from the library's own spaces: token hashes, signals, a branch's label; a
   // later run with the same id would find them. Uses list, get and erase_if of this store. For
-  // erase(): call it once the run is gone, with what read() gave before. Keys stay in a store that
-  // cannot remove them (Errc::unsupported).
+  // erase(): call it before the run goes, and while nobody can take it, with what read() gave. Keys
+  // stay in a store that cannot remove them (Errc::unsupported).
   [[nodiscard]] Result<void> erase_keys(const JournalReading& run);
 
   // Every store calls this first in its destructor: joins the queue's thread, which may still
