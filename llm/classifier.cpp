@@ -157,8 +157,8 @@ Classification LlmClassifier::classify(const ClassifierInput& input) {
     if (input.failure.type) return no_classifier()->classify(input);
     return ask(input);
   } catch (...) {
-    return {};  // Out of memory, or an error code's own category: better unknown than losing the
-                // failure.
+    // Out of memory, or a category that throws: better unknown than losing the failure.
+    return {};
   }
 }
 

@@ -270,3 +270,15 @@ TEST_CASE("who has named the type is not second-guessed, and several threads may
   threads.clear();
   CHECK(right == 4);
 }
+
+TEST_CASE("a failure whose error code throws when it is asked for its meaning is unknown",
+          "[llm]") {
+  struct Speechless final : std::error_category {
+    [[nodiscard]] const char* name() const noexcept override { return "speechless"; }
+    [[nodiscard]] std::string message(int) const override { throw 42; }
+  };
+  static const Speechless category;
+  const ScriptedServer server({openai_says(good)});
+  const Classification found = ask(options(server), {.text = "it failed", .code = {1, category}});
+  CHECK(found.type == FailureType::unknown);
+}

@@ -316,8 +316,9 @@ TEST_CASE("a task's conversion keeps no other run waiting", "[suspension]") {
       [](const Reporting&, Attempt& attempt) { return fails_once("", attempt); },
       answers({asking()}), kit.bare()};
   const std::string token = token_of(agent.run(Reporting{}));
+  std::future<Result<std::vector<DueRun>>> other;
   Reporting::on_read = [&] {
-    const auto other = std::async(std::launch::async, [&] { return agent.due(); });
+    other = std::async(std::launch::async, [&] { return agent.due(); });
     CHECK(other.wait_for(std::chrono::seconds(5)) == std::future_status::ready);
   };
   CHECK(agent.decide(token, RecoveryAction::retry()).value() == 2);

@@ -162,9 +162,11 @@ TEST_CASE("work needs a store that answers, threads and a poll", "[work]") {
   const FailurePolicy policy = FailurePolicy().otherwise(escalate());
   const TriageAgent agent{serve, policy, worker_on(store)};
   CHECK_ERRC(Errc::invalid_argument, agent.work(0, {}));
+  std::stop_source over;
+  over.request_stop();
   for (const Duration poll :
        {Duration(0), Duration(std::chrono::milliseconds(1)) - Duration(1), Duration::max()}) {
-    CHECK_ERRC(Errc::invalid_argument, agent.work(1, {}, {.poll = poll}));
+    CHECK_ERRC(Errc::invalid_argument, agent.work(1, over.get_token(), {.poll = poll}));
   }
   CHECK_ERRC(Errc::not_found, TriageAgent(serve, policy, worker_on(nullptr)).work(1, {}));
   CHECK_ERRC(Errc::io, TriageAgent(serve, policy, worker_on(flaky)).work(3, {}));
