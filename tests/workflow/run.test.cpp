@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "triage/workflow/run.hpp"
-#include "support/catch.hpp"
-#include "support/result.hpp"
-#include "triage/stores/memory.hpp"
+#include "kit.hpp"
 
 #include <atomic>
 #include <string>
@@ -10,18 +7,13 @@
 
 using namespace triage;
 using namespace triage::workflow;
+using namespace triage::test;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
 const auto add_one = [](const int& n) { return n + 1; };
 const auto twice = [](const int& n) { return 2 * n; };
-
-Workflow built(const WorkflowBuilder& builder) {
-  auto workflow = builder.build();
-  REQUIRE_OK(workflow);
-  return std::move(workflow).value();
-}
 
 std::shared_ptr<CheckpointStore> memory_store() { return std::make_shared<MemoryStore>(); }
 

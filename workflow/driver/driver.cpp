@@ -137,16 +137,16 @@ Result<void> Driver::drive() {
       // Whether it was at its end is known when what was sent has been delivered.
       if (scheduler_.left() + scheduler_.waiting() > 0) break;
       TRIAGE_TRYV(end_superstep());
-      static_cast<void>(scheduler_.advance());
       break;
     }
     if (scheduler_.left() > 0) {
       TRIAGE_TRY(some, go_on_without_answers());
       if (some) continue;
+      drop_unreached();
       break;
     }
-    TRIAGE_TRYV(end_superstep());
-    if (!scheduler_.advance()) break;
+    TRIAGE_TRY(more, end_superstep());
+    if (!more) break;
   }
   return outcome::success();
 }
@@ -198,11 +198,15 @@ Result<void> Driver::begin_ready() {
   return outcome::success();
 }
 
-Result<void> Driver::end_superstep() {
+// False if nothing more can run.
+Result<bool> Driver::end_superstep() {
   TRIAGE_TRYV(values_.commit());
-  superstep_ended();
+  const int superstep = scheduler_.superstep();
+  const bool more = scheduler_.advance();
+  if (!more) drop_unreached();
+  superstep_ended(superstep);
   store_now(attempt_);  // Nothing begins with what could get lost.
-  return outcome::success();
+  return outcome::success(more);
 }
 
 void Driver::begin(Delivery delivery) {

@@ -141,7 +141,7 @@ class Driver {
   void store_asked(const Ended& ended);
   void ask_hook(Ended& ended, const Instance& instance);
   void store_withheld();
-  void superstep_ended();
+  void superstep_ended(int superstep);
   [[nodiscard]] bool take_helm();
   void steer();
   [[nodiscard]] Result<void> begin_ready();
@@ -157,7 +157,8 @@ class Driver {
   [[nodiscard]] Stopped how_halted() const;
   [[nodiscard]] Error stopped(Driven& driven);
   void note_stopped(Driven& driven, Stopped how);
-  [[nodiscard]] Result<void> end_superstep();
+  [[nodiscard]] Result<bool> end_superstep();
+  void drop_unreached();
   void note_rollback();
   void note_timeline(Driven& driven);
   [[nodiscard]] bool go_on_within_budget();

@@ -219,9 +219,9 @@ void Driver::store_ended(const Ended& ended) {
   if (ended.patched && !failed) happened(CheckpointTrigger::plan_patched);
 }
 
-void Driver::superstep_ended() {
+void Driver::superstep_ended(int superstep) {
   if (!called_.empty() && body_.spec().options.schedule == Schedule::supersteps) {
-    checkpoints_.superstep_ended(scheduler_.superstep(), called_);
+    checkpoints_.superstep_ended(superstep, called_);
   }
   called_.clear();
 }

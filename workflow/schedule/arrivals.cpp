@@ -45,4 +45,22 @@ Distances::Distances(const Plan& plan, std::size_t fan_in) : of_node_(plan.nodes
   }
 }
 
+std::vector<bool> led_to(const Plan& plan, std::vector<std::size_t> nodes) {
+  std::vector<bool> found(plan.nodes.size());
+  while (!nodes.empty()) {
+    const std::size_t node = nodes.back();
+    nodes.pop_back();
+    each_exit(plan, node, [&](std::size_t edge) {
+      for (const auto& targets : plan.edges[edge].targets) {
+        for (const std::size_t target : targets) {
+          if (found[target]) continue;
+          found[target] = true;
+          nodes.push_back(target);
+        }
+      }
+    });
+  }
+  return found;
+}
+
 }  // namespace triage::inline v0_1::workflow::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The order in which an eager workflow delivers to fan-ins that do not wait for all their sources.
+// Where messages may arrive, and in which order an eager workflow delivers those to fan-ins that do
+// not wait for all their sources.
 
 #include "definition/plan.hpp"
 
@@ -25,5 +26,8 @@ class Distances {
   std::vector<int> of_node_;
   std::vector<std::size_t> nodes_{};
 };
+
+// Whether a message that one of these nodes sends may lead to a delivery of a node; by node.
+[[nodiscard]] std::vector<bool> led_to(const Plan& plan, std::vector<std::size_t> nodes);
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// What is stored of deliveries that a run no longer makes.
+#include "driver.hpp"
+#include "schedule/arrivals.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+// Of the delivery that asked: the request is "PATH/OCCURRENCE/PORT/N".
+int occurrence_of(const Asked& asked) {
+  int occurrence = 0;
+  const char* const end = asked.id.data() + asked.id.size();
+  std::from_chars(std::min(asked.id.data() + asked.executor.size() + 1, end), end, occurrence);
+  return occurrence;
+}
+
+}  // namespace
+
+// A branch, and a run whose failures are retried, may take another way. What is stored of the old
+// one would count as finished, and its questions as open. Called when nothing more can run without
+// answers: what they may still lead to is kept.
+void Driver::drop_unreached() {
+  if (before_.empty() || scheduler_.at_limit()) return;
+  std::vector<int> reached(plan_.nodes.size());
+  std::vector<std::size_t> sources;
+  for (const Viewed& one : views_) {
+    reached[one.node] = std::max(reached[one.node], one.occurrence);
+    // While others of its superstep wait, what it has sent is not delivered.
+    if (scheduler_.left() > 0 && one.superstep == scheduler_.superstep()) {
+      sources.push_back(one.node);
+    }
+  }
+  for (const Ended& one : parked_) sources.push_back(one.delivery.node);
+  std::vector<bool> awaited = led_to(plan_, std::move(sources));
+  for (const Ended& one : parked_) awaited[one.delivery.node] = true;  // More may wait behind it.
+  Json dropped = Json::object();
+  for (std::size_t node = 0; node < plan_.nodes.size(); ++node) {
+    if (awaited[node]) continue;
+    for (int occurrence = reached[node] + 1;; ++occurrence) {
+      std::string key = finished_key(plan_.nodes[node].path, occurrence);
+      const Json* stored = before_.find(key);
+      if (stored == nullptr || stored->is_null()) break;
+      dropped[std::move(key)] = nullptr;
+    }
+  }
+  for (const Asked& one : open_requests(before_)) {
+    const auto node = plan_.node_of.find(one.executor);
+    if (node == plan_.node_of.end() || awaited[node->second]) continue;
+    if (occurrence_of(one) > reached[node->second]) {
+      attempt_.remove_state(std::string(request_prefix) + one.id);
+    }
+  }
+  if (!dropped.empty()) attempt_.update_state(std::move(dropped));
+}
+
+}  // namespace triage::inline v0_1::workflow::detail
