@@ -4,6 +4,7 @@
 #include "triage/workflow/inspect.hpp"
 
 #include <random>
+#include <stdexcept>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -132,4 +133,42 @@ TEST_CASE("what runs in a branch of a random graph was previewed, and what is ce
       if (how == "runs") REQUIRE(ran.contains(executor));
     }
   }
+}
+
+TEST_CASE("a preview says that what failed runs again, with what depends on it",
+          "[workflow][preview]") {
+  const auto store = memory();
+  bool fails = true;
+  TaskGraph graph("tasks");
+  graph
+      .agent("ann",
+             [&](const TaskInput& task) -> Json {
+               if (task.id == "b" && fails) throw std::runtime_error("no");
+               return task.id;
+             })
+      .task({.id = "a"})
+      .task({.id = "b"})
+      .task({.id = "c", .depends_on = {"b"}});
+  WorkflowRun run(built(graph), {.run_id = "w", .store = store, .threads = 1});
+  CHECK_FALSE(run.run(nullptr).has_value());
+  const Fork edits{.label = "e", .outputs = {{"a", "A"}}};
+  CHECK(previewed(*store, newest_checkpoint(run), edits) ==
+        How{{"a", "edited"}, {"b", "runs"}, {"c", "may_run"}});
+  fails = false;
+  WorkflowRun branch(built(graph), {.run_id = "b", .store = store});
+  REQUIRE_OK(branch.fork(newest_checkpoint(run), edits));
+  CHECK(called(branch) == std::set<std::string>{"b", "c"});
+}
+
+TEST_CASE("in a preview of a branch's branch the earlier edit stands", "[workflow][preview]") {
+  const auto store = memory();
+  WorkflowRun run(trip(), {.run_id = "w", .store = store});
+  REQUIRE_OK(run.run({{"to", "Rome"}, {"nights", 2}}));
+  WorkflowRun first(trip(), {.run_id = "first", .store = store});
+  REQUIRE_OK(first.fork(newest_checkpoint(run), {.label = "f", .outputs = {{"hotel", "Ritz"}}}));
+  const Fork edits{.label = "s", .inputs = {{"nights", 5}}};
+  CHECK(previewed(*store, newest_checkpoint(first), edits)["hotel"] == "kept");
+  WorkflowRun second(trip(), {.run_id = "second", .store = store});
+  REQUIRE_OK(second.fork(newest_checkpoint(first), edits));
+  CHECK(called(second) == std::set<std::string>{"start"});
 }

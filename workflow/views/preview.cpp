@@ -147,7 +147,9 @@ class Preview {
   std::vector<RerunView> views() {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       PreviewedDelivery& one = all_[i];
-      if (one.view.how != Rerun::edited) {
+      // An earlier edit stands, whatever the executor would produce now.
+      const bool stands = one.before.value("edited", false);
+      if (one.view.how != Rerun::edited && !stands) {
         one.view.why = why_it_runs(one);
         if (!one.view.why.empty()) {
           one.view.how = Rerun::runs;
@@ -165,6 +167,7 @@ class Preview {
 
  private:
   [[nodiscard]] std::string why_it_runs(const PreviewedDelivery& one) const {
+    if (one.before.contains("failed")) return "it failed, and is tried again";
     const Json stored = one.before.value("read", Json::object());
     for (const auto& [name, digest] : stored.items()) {
       if (name.rfind("i|", 0) != 0) continue;

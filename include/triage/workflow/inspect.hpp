@@ -68,11 +68,12 @@ struct BranchView {
 // every run of the workflow in the store. Errors: as of inspect().
 [[nodiscard]] Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& run);
 
-// What happens to a finished delivery in a branch.
+// What happens to a finished delivery in a branch. The conditions of edges are not stored: one that
+// runs, or may run, does so if the branch still comes to it.
 enum class Rerun : std::uint8_t {
-  kept,     // It reads nothing edited.
+  kept,     // It reads nothing edited, or is the result of an earlier edit.
   edited,   // Its result is edited: it is not called.
-  runs,     // It read something edited.
+  runs,     // It read something edited, or failed.
   may_run,  // It read the result of one that runs again: it runs if that result differs.
 };
 [[nodiscard]] std::string_view to_string(Rerun how) noexcept;
@@ -85,8 +86,8 @@ struct RerunView {
 };
 
 // What a branch from there with these edits would run again, in superstep order. Executors that had
-// not finished there run in any case and are not listed. Calls and changes nothing. Errors: as of
-// WorkflowRun::fork.
+// not finished there run if the branch comes to them, and are not listed. Calls and changes
+// nothing. Errors: as of WorkflowRun::fork.
 [[nodiscard]] Result<std::vector<RerunView>> preview_fork(CheckpointStore& store,
                                                           std::string_view checkpoint,
                                                           const Fork& edits);
