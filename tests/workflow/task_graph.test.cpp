@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <map>
+#include <stdexcept>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -270,4 +271,74 @@ TEST_CASE("a manager of a crew inside a workflow chooses again for each message"
   WorkflowRun run(asked_twice(built(crew)), {.run_id = "w", .store = memory(), .threads = 1});
   REQUIRE_OK(run.run(nullptr));
   CHECK(done == std::vector<std::string>{"ann", "bob"});
+}
+
+TEST_CASE("what comes out of a task list has the last tasks' outputs", "[workflow][tasks]") {
+  TaskGraph graph = telling();
+  graph.task({.id = "a"}).task({.id = "b", .depends_on = {"a"}});
+  const auto store = memory();
+  WorkflowRun alone(built(graph), {.run_id = "alone", .store = store});
+  const auto result = alone.run(nullptr);
+  REQUIRE_OK(result);
+  const Json said{{"task", "b"}, {"status", "completed"}, {"output", "b(a)"}};
+  CHECK(result.value().value() == said);
+  // An edit of the output is in it, too.
+  const std::string last = to_string(alone.checkpoints().value().back().id);
+  WorkflowRun branch(built(graph), {.run_id = "branch", .store = store});
+  const auto edited = branch.fork(last, {.label = "e", .outputs = {{"b", "mine"}}});
+  REQUIRE_OK(edited);
+  CHECK(edited.value().value().at("output") == "mine");
+  CHECK(views(graph, branch).at("b").output == "mine");
+
+  const auto outer = built(WorkflowBuilder("outer")
+                               .executor("tasks", built(graph))
+                               .executor("next", [](const Json& got) { return got.at("output"); })
+                               .start("tasks")
+                               .edge("tasks", "next"));
+  const auto inside = WorkflowRun(outer).run(nullptr);
+  REQUIRE_OK(inside);
+  CHECK(inside.value().value() == "b(a)");
+}
+
+TEST_CASE("a run goes on with another version of the task that failed", "[workflow][tasks]") {
+  const auto store = memory();
+  std::set<std::string> broken{"b"};
+  const auto graph = [&](const char* version) {
+    TaskGraph tasks = telling(&broken);
+    tasks.task({.id = "a"})
+        .task({.id = "b", .version = version})
+        .task({.id = "c", .depends_on = {"b"}});
+    return tasks;
+  };
+  CHECK_ERRC(Errc::escalated,
+             WorkflowRun(built(graph("1")), {.run_id = "w", .store = store}).run(nullptr));
+  broken.clear();
+  WorkflowRun mended(built(graph("2")), {.run_id = "w", .store = store});
+  REQUIRE_OK(mended.resume());
+  CHECK(called(mended) == std::set<std::string>{"b", "c"});
+  CHECK(views(graph("2"), mended).at("c").output == "c(b)");
+  CHECK_ERRC(Errc::conflict,
+             WorkflowRun(built(graph("3")), {.run_id = "w", .store = store}).resume());
+}
+
+TEST_CASE("a failed task that others go on without is edited, however long its reason is",
+          "[workflow][tasks]") {
+  const std::size_t length = GENERATE(std::size_t{10}, std::size_t{700});
+  const auto store = memory();
+  TaskGraph graph("tasks");
+  graph
+      .agent("ann",
+             [length](const TaskInput& task) -> Json {
+               if (task.id == "a") throw std::runtime_error(std::string(length, 'x'));
+               return task.context.empty() ? Json("none") : task.context.front().output;
+             })
+      .task({.id = "a", .on_failure = OnFailure::carry_on})
+      .task({.id = "b", .depends_on = {"a"}});
+  WorkflowRun run(built(graph), {.run_id = "w", .store = store});
+  REQUIRE_OK(run.run(nullptr));
+  const std::string last = to_string(run.checkpoints().value().back().id);
+  WorkflowRun branch(built(graph), {.run_id = "b", .store = store});
+  REQUIRE_OK(branch.fork(last, {.label = "e", .outputs = {{"a", "mended"}}}));
+  CHECK(views(graph, branch).at("a").output == "mended");
+  CHECK(views(graph, branch).at("b").output == "mended");
 }

@@ -13,7 +13,7 @@
 namespace triage::inline v0_1::workflow {
 namespace {
 
-// Tasks send each other only how they ended.
+// Tasks send each other only how they ended. What leaves the graph has the output, too.
 constexpr const char* outcome_type = "task";
 
 Json ended(const std::string& task, TaskStatus status, const std::string& why = {}) {
@@ -271,11 +271,11 @@ Result<void> TaskGraph::check() const {
 
 namespace {
 
-// How a task uses its predecessors' results.
+// How a task uses its predecessors' results. is_last: no other depends on it.
 template <class Work>
-auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
-  return [task = std::move(task), work = std::move(work), context_of = std::move(context_of)](
-             const Json& message, Context& context) -> Result<TaskMessage> {
+auto task_handler(Task task, Work work, std::vector<std::string> context_of, bool is_last) {
+  return [task = std::move(task), work = std::move(work), context_of = std::move(context_of),
+          is_last](const Json& message, Context& context) -> Result<TaskMessage> {
     const bool starts = task.depends_on.empty();
     std::set<std::string> completed;
     for (const Json& one : starts ? std::vector<Json>() : outcomes_in(message)) {
@@ -311,8 +311,10 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of) {
       return TaskMessage{ended(task.id, TaskStatus::skipped, "its condition does not hold")};
     }
     TRIAGE_TRY(output, work(input, context));
+    Json json = ended(task.id, TaskStatus::completed);
+    if (is_last) json["output"] = output;
     outputs.set(detail::task_output_key(task.id, occurrence), std::move(output));
-    return TaskMessage{ended(task.id, TaskStatus::completed)};
+    return TaskMessage{std::move(json)};
   };
 }
 
@@ -328,6 +330,8 @@ Result<Workflow> TaskGraph::build() const {
   WorkflowBuilder builder(id_, std::move(of_workflow));
   for (const auto& declare : ports_) declare(builder);
   const Indices indices = indices_of(tasks_);
+  std::set<std::string> needed;
+  for (const Task& task : tasks_) needed.insert(task.depends_on.begin(), task.depends_on.end());
   for (const Task& task : tasks_) {
     std::vector<std::string> context_of;
     if (task.context == TaskContext::listed) {
@@ -350,7 +354,9 @@ Result<Workflow> TaskGraph::build() const {
                                  : task.assignee;
     if (capacities_.contains(who)) options.shares = who;
     options.instead_is_failure = task.on_failure != OnFailure::carry_on;
-    builder.executor(task.id, stateless(task_handler(task, worker(task), std::move(context_of))),
+    builder.executor(task.id,
+                     stateless(task_handler(task, worker(task), std::move(context_of),
+                                            !needed.contains(task.id))),
                      std::move(options));
   }
   for (const Task& task : tasks_) {

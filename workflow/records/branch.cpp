@@ -32,24 +32,28 @@ void set_written(Json& write, const Json& value) {
 
 std::string id_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Whether the executor is a task of a TaskGraph, which sends how it ended. A long reason for a
-// failure is stored elsewhere.
-bool is_task(const std::string& path, const Json& stored, const Json& message) {
-  if (message.at("t") != "task") return false;
-  const Json told = message.value("v", Json());
-  return stored.contains("failed") ||
-         (told.is_object() && told.value("task", Json()) == id_in(path) && told.contains("status"));
+// How the task ended, if the executor is one of a TaskGraph; else null.
+Json told_by_task(const std::string& path, const State& state, const Json& message) {
+  if (message.at("t") != "task") return nullptr;
+  Parts parts;  // Of a long output, or a long reason for a failure.
+  if (message.contains("p")) parts.begin_with(state);
+  Json told = stored_value(parts, message);
+  const bool is_task =
+      told.is_object() && told.value("task", Json()) == id_in(path) && told.contains("status");
+  return is_task ? std::move(told) : Json();
 }
 
-// The task has completed with this output, which is in the shared state, whatever it did.
-void set_task_output(const std::string& path, int occurrence, Json& stored, Json& message,
-                     const Json& value) {
+// The task has completed with this output, which is in the shared state, whatever it did. told: how
+// it had ended; the last tasks tell their output, too, and no other minds it.
+void set_task_output(const std::string& path, int occurrence, Json& stored, const Json& told,
+                     Json& message, const Json& value) {
   const std::size_t slash = path.rfind('/');
   const std::string task = id_in(path);
   const std::string key = task_output_key(task, occurrence);
   const std::string scope =
       shared_scope(slash == std::string::npos ? "" : path.substr(0, slash), task_outputs_scope);
   message["v"] = Json{{"task", task}, {"status", "completed"}};
+  if (told.contains("output") || told["status"] != "completed") message["v"]["output"] = value;
   Json& writes = stored["wrote"];
   for (Json& write : writes) {
     const bool its_output = write.at(1) == key || write.at(1) == task;  // Or of an earlier version.
@@ -59,7 +63,9 @@ void set_task_output(const std::string& path, int occurrence, Json& stored, Json
 }
 
 // What was sent instead of a result counts as sent.
-Result<Json> with_output(const std::string& path, int occurrence, Json stored, const Json& value) {
+Result<Json> with_output(const std::string& path, int occurrence, const State& state,
+                         const Json& value) {
+  Json stored = *state.find(finished_key(path, occurrence));
   const std::size_t sent = stored.contains("sent") ? stored["sent"].size() : 0;
   const std::size_t out = stored.contains("out") ? stored["out"].size() : 0;
   if (sent + out != 1) {
@@ -68,7 +74,7 @@ Result<Json> with_output(const std::string& path, int occurrence, Json stored, c
                       " messages; allowed is 1");
   }
   Json& message = stored[sent == 1 ? "sent" : "out"].at(0);
-  const bool of_task = is_task(path, stored, message);
+  const Json told = told_by_task(path, state, message);
   // Its routes say whether it was sent to somebody in particular.
   if (!stored.value("edited", false) || stored.value("routed", false)) {
     stored["was"] = message;
@@ -76,7 +82,7 @@ Result<Json> with_output(const std::string& path, int occurrence, Json stored, c
   }
   message.erase("p");
   message["v"] = value;
-  if (of_task) set_task_output(path, occurrence, stored, message, value);
+  if (!told.is_null()) set_task_output(path, occurrence, stored, told, message, value);
   stored["edited"] = true;
   stored.erase("routed");
   stored.erase("failed");
@@ -160,7 +166,7 @@ Result<Json> checked_edits(const std::vector<std::string>& executors, const RunI
                         "are those that have");
     }
     TRIAGE_TRYV(check_json(value, "an edited output"));
-    TRIAGE_TRY(edited, with_output(path, occurrence, *stored, value));
+    TRIAGE_TRY(edited, with_output(path, occurrence, checkpoint, value));
     changed[finished_key(path, occurrence)] = std::move(edited);
   }
   if (edits.state.is_object()) {

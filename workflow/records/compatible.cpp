@@ -44,7 +44,8 @@ Activated activated_in(const State& state) {
   const State::Values& values = *state.values();
   for (auto one = values.lower_bound(finished_prefix);
        one != values.end() && one->first.rfind(finished_prefix, 0) == 0; ++one) {
-    if (!one->second->is_object()) continue;
+    // What failed is tried again, by the executor as it is now.
+    if (!one->second->is_object() || one->second->contains("failed")) continue;
     const std::string rest = one->first.substr(finished_prefix.size());
     found.executors.insert(rest.substr(0, rest.rfind('/')));
     for (const Json& sent : one->second->value("sent", Json::array())) {

@@ -99,7 +99,8 @@ TaskWork task_work(F work) {
 }  // namespace detail
 
 // Collects tasks and agents; build() makes a Workflow in which each task is an executor with its
-// id.
+// id. Its outputs are how the tasks ended on which no other depends: {"task", "status"}, with
+// "output" if completed, else "why"; inside a workflow, the next executor gets each of them.
 class TaskGraph {
  public:
   // options: all but schedule, max_supersteps and deliver_inputs, which are the graph's.
