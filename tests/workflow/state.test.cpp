@@ -267,54 +267,6 @@ TEST_CASE("an eager loop reads what it has written, however often it has gone ro
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a reducer that does not take a value is named with its key", "[workflow][state]") {
-  using Reduce = workflow::detail::Reducer;
-  const auto writing = [](const char* id, const Reduce& reduce, const Json& first,
-                          const Json& second) {
-    return built(WorkflowBuilder(id)
-                     .reducer("all", reduce)
-                     .executor("a", stateless([first](const Json& n, Context& context) {
-                                 context.shared().set("all", first);
-                                 return n;
-                               }))
-                     .executor("b", stateless([second](const Json&, Context& context) {
-                                 context.shared().set("all", second);
-                               }))
-                     .executor("c",
-                               [](const Json&, Context& context) {
-                                 const auto all = context.shared().find("all");
-                                 return all ? *all : Json();
-                               })
-                     .start("a")
-                     .start("b")
-                     .edge("a", "c"));
-  };
-  const auto refused = [&](const Reduce& reduce, const Json& first, const Json& second) {
-    WorkflowRun run(writing("w", reduce, first, second), {.run_id = "r", .store = memory()});
-    const auto result = run.run(1);
-    INFO(first.dump() << " " << second.dump());
-    REQUIRE_FALSE(result.has_value());
-    CHECK_THAT(result.error().detail, ContainsSubstring("reducer of state key \"all\"") &&
-                                          !ContainsSubstring("json.exception"));
-    CHECK_FALSE(run.state().has_value());  // And does not throw.
-  };
-  refused(reduce::sum(), 1, "x");
-  refused(reduce::sum(), "x", 1);
-  refused(reduce::max(), 1, "x");
-  refused(reduce::max(), Json::array(), Json::array());
-  refused(reduce::merge(), Json::object(), 3);
-  const auto value = [&](const Reduce& reduce, const Json& first, const Json& second) {
-    const auto result = WorkflowRun(writing("w", reduce, first, second)).run(1);
-    REQUIRE_OK(result);
-    return result.value().value();
-  };
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  CHECK(value(reduce::sum(), most, 1).is_number_float());
-  CHECK(value(reduce::sum(), std::numeric_limits<std::uint64_t>::max(), 1).is_number_float());
-  CHECK(value(reduce::sum(), most, -1) == most - 1);
-  CHECK(value(reduce::max(), "a", "b") == "b");
-}
-
 TEST_CASE("of what one delivery writes to a key with a reducer, each value is combined",
           "[workflow][state]") {
   // Counts the values that were written, so it is not associative.
@@ -396,4 +348,23 @@ TEST_CASE("a chain that is four times as long takes some four times as long", "[
     return std::min(milliseconds_of_chain(length), milliseconds_of_chain(length));
   };
   CHECK(least(4'000) < 9 * least(1'000));
+}
+
+TEST_CASE("of a superstep that ended in a conflict nothing is in the state, in any process",
+          "[workflow][state]") {
+  const auto store = memory();
+  const auto graph = built(WorkflowBuilder("conflict")
+                               .executor("start", put("before", 0))
+                               .executor("left", put("key", 1))
+                               .executor("right", put("key", 2))
+                               .start("start")
+                               .fan_out("start", {"left", "right"}));
+  WorkflowRun run(graph, {.run_id = "w", .store = store});
+  CHECK_ERRC(Errc::conflict, run.run(1));
+  const auto elsewhere = WorkflowRun(graph, {.run_id = "w", .store = store}).state();
+  REQUIRE_OK(elsewhere);
+  CHECK(elsewhere.value() == Json{{"s||", {{"before", 0}}}});
+  const auto here = run.state();
+  REQUIRE_OK(here);
+  CHECK(here.value() == elsewhere.value());
 }

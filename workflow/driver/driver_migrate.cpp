@@ -34,15 +34,8 @@ Result<ExecutorState> changed_by(const MigrationSpec& step, ExecutorState state)
 // The migrated values replace the executor's own.
 Result<void> Driver::take_migrated(const Delivery& after, const Json& migrated) {
   const std::string scope = private_scope(plan_.nodes[after.node].path);
-  std::map<std::string, JsonPtr> writes;
-  for (const auto& [key, value] : values_.all(after, scope)) writes[key] = nullptr;
-  for (const auto& [key, value] : migrated.at("state").items()) {
-    writes[key] = std::make_shared<const Json>(value);
-  }
-  std::vector<Write> all;
-  for (auto& [key, value] : writes) all.push_back({scope, key, std::move(value)});
   kept_[after.node].saved = migrated.at("saved");
-  return values_.add(after, all);
+  return values_.add(after, migrated_writes(values_, after, scope, migrated.at("state")));
 }
 
 // From now on the run has this workflow's parts, except for executors that are still to be

@@ -59,20 +59,34 @@ DeliveryView view_of(const Workflow& workflow, const StoredFinished& stored) {
 
 namespace {
 
+// With what a migration has left behind after it.
+Result<void> add_stored(Values& values, const Plan& plan, const State& state,
+                        const StoredFinished& stored) {
+  const Delivery delivery{
+      .node = stored.node, .occurrence = stored.occurrence, .superstep = stored.finished.superstep};
+  TRIAGE_TRYV(values.add(delivery, stored.finished.writes));
+  const std::string& path = plan.nodes[stored.node].path;
+  const Json* migrated = state.find(std::string(migrated_prefix) + path);
+  if (migrated == nullptr || migrated->at("after") != stored.occurrence) return outcome::success();
+  return values.add(delivery,
+                    migrated_writes(values, delivery, private_scope(path), migrated->at("state")));
+}
+
+// A superstep that ended in a conflict was the run's last one, and does not count.
 Result<Json> folded_state(const Workflow& workflow, const State& state,
                           const std::vector<StoredFinished>& stored) {
-  Values values(workflow.body()->plan(), Schedule::supersteps);
+  const Plan& plan = workflow.body()->plan();
+  Values values(plan, Schedule::supersteps);
   begin_with_edits(values, state);
   int superstep = 0;
   for (const StoredFinished& one : stored) {
     if (std::exchange(superstep, one.finished.superstep) != one.finished.superstep) {
       TRIAGE_TRYV(values.commit());
     }
-    TRIAGE_TRYV(values.add(
-        {.node = one.node, .occurrence = one.occurrence, .superstep = one.finished.superstep},
-        one.finished.writes));
+    Result<void> added = add_stored(values, plan, state, one);
+    if (!added && added.error().code == Errc::conflict) break;
+    if (!added) return std::move(added).error();
   }
-  TRIAGE_TRYV(values.commit());
   return outcome::success(values.json());
 }
 

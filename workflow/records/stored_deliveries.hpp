@@ -24,7 +24,7 @@ struct StoredFinished {
                                                                     const Workflow& workflow);
 [[nodiscard]] DeliveryView view_of(const Workflow& workflow, const StoredFinished& stored);
 // The values of all scopes, by scope and key. Calls reducers. Errors: those of stored_deliveries;
-// Errc::conflict.
+// Errc::invalid_argument, of a reducer.
 [[nodiscard]] Result<Json> stored_state(CheckpointStore& store, const RunId& run,
                                         const Workflow& workflow);
 

@@ -20,6 +20,18 @@ std::string shared_scope(const std::string& workflow, std::string_view name) {
   return "s|" + workflow + "|" + std::string(name);
 }
 
+std::vector<Write> migrated_writes(const Values& values, const Delivery& after,
+                                   const std::string& scope, const Json& migrated) {
+  std::map<std::string, JsonPtr> writes;
+  for (const auto& [key, value] : values.all(after, scope)) writes[key] = nullptr;
+  for (const auto& [key, value] : migrated.items()) {
+    writes[key] = std::make_shared<const Json>(value);
+  }
+  std::vector<Write> all;
+  for (auto& [key, value] : writes) all.push_back({scope, key, std::move(value)});
+  return all;
+}
+
 const Reducer* Values::reducer(const std::string& scope, const std::string& key) const {
   if (scope.front() != 's') return nullptr;
   const std::string_view path = std::string_view(scope).substr(2, scope.find('|', 2) - 2);
@@ -35,13 +47,22 @@ JsonPtr Values::combined(const std::string& scope, const std::string& key, const
                          const JsonPtr& written) const {
   const Reducer* reduce = reducer(scope, key);
   if (reduce == nullptr || gone(written)) return gone(written) ? nullptr : written;
+  const auto refused = [&](const std::string& why) {
+    return std::invalid_argument("the reducer of state key \"" + printable(key) +
+                                 "\" does not take " + show(*written).substr(0, 100) + ": " + why);
+  };
+  Json reduced;
   try {
-    return std::make_shared<const Json>((*reduce)(gone(before) ? Json() : *before, *written));
+    reduced = (*reduce)(gone(before) ? Json() : *before, *written);
   } catch (const std::exception& e) {
-    throw std::invalid_argument("the reducer of state key \"" + printable(key) +
-                                "\" does not take " + show(*written).substr(0, 100) + ": " +
-                                triage::detail::json_words(e.what()));
+    throw refused(triage::detail::json_words(e.what()));
+  } catch (...) {
+    throw refused("an exception that is not a std::exception");
   }
+  if (auto checked = check_json(reduced, "what it gives"); !checked) {
+    throw refused(checked.error().detail);
+  }
+  return std::make_shared<const Json>(std::move(reduced));
 }
 
 JsonPtr Values::committed(const Key& key) const {
@@ -216,7 +237,10 @@ Result<void> Values::add(const Delivery& writer, std::span<const Write> writes) 
   if (schedule_ == Schedule::eager) causes_.emplace(origin, writer.from);
   for (const Write& write : writes) {
     const Key key{write.scope, write.key};
-    TRIAGE_TRYV(check_writers(key, writer));
+    if (auto checked = check_writers(key, writer); !checked) {
+      refused_ = schedule_ == Schedule::supersteps;
+      return checked;
+    }
     Written& written = written_[key];
     Entry entry{origin, writer.superstep, write.value, write.sets};
     if (schedule_ == Schedule::supersteps) written.of_node[writer.node].written.push_back(entry);
@@ -249,6 +273,7 @@ Json Values::json() const {
   const std::shared_lock lock(mutex_);
   Json all = Json::object();
   for (const auto& [key, value] : committed_) all[key.first][key.second] = *value;
+  if (refused_) return all;
   for (const auto& [key, written] : written_) {
     const JsonPtr value = fold(key, written.entries);
     if (!gone(value)) all[key.first][key.second] = *value;

@@ -33,6 +33,12 @@ inline constexpr std::string_view memory_prefix = "m|";
 [[nodiscard]] std::string private_scope(const std::string& path);
 [[nodiscard]] std::string shared_scope(const std::string& workflow, std::string_view name);
 
+class Values;
+// What an executor's private values become after this delivery: those that a migration has left, an
+// object, and nothing else.
+[[nodiscard]] std::vector<Write> migrated_writes(const Values& values, const Delivery& after,
+                                                 const std::string& scope, const Json& migrated);
+
 // In supersteps, others see what a delivery wrote once the superstep is committed; later deliveries
 // to the same node see it at once. In an eager workflow, the deliveries that it led to see it.
 // Thread-safety: read() may be called at any time.
@@ -56,7 +62,8 @@ class Values {
   void begin_with(const std::string& scope, const std::string& key, const Json& value) {
     committed_[{scope, key}] = std::make_shared<const Json>(value);
   }
-  // Adds a finished delivery's writes. Errors: Errc::conflict, naming the key and both writers.
+  // Adds a finished delivery's writes. Errors: Errc::conflict, naming the key and both writers;
+  // nothing that was written in the superstep counts then.
   [[nodiscard]] Result<void> add(const Delivery& writer, std::span<const Write> writes);
   // Ends a superstep. Errors: Errc::conflict; exceptions of reducers propagate.
   [[nodiscard]] Result<void> commit();
@@ -109,6 +116,7 @@ class Values {
   std::map<Key, JsonPtr> committed_{};
   // Of this superstep; eager: of the whole run. The folded values are made when somebody reads.
   mutable std::map<Key, Written> written_{};
+  bool refused_ = false;                            // The superstep will not be committed.
   std::map<Origin, std::vector<Origin>> causes_{};  // Eager: what led to a delivery.
   mutable std::mutex pasts_mutex_{};
   // Eager, under pasts_mutex_: of the delivery at work, and of the last one of a node that has had
