@@ -223,3 +223,18 @@ TEST_CASE("why a run was stopped is not told of one that another process has fin
   REQUIRE_OK(mine.resume());
   CHECK_FALSE(mine.stopped().value().has_value());
 }
+
+TEST_CASE("what a restore has abandoned is not shown as done", "[workflow][inspect]") {
+  const auto store = memory();
+  WorkflowRun run(plain_graph(), {.run_id = "w", .store = store, .threads = 1});
+  CHECK_ERRC(Errc::suspended, run.run({{"topic", "tea"}}));
+  const auto before = run.checkpoints();
+  REQUIRE_OK(before);
+  REQUIRE_OK(run.answer("right/1/score/1", 4));
+  REQUIRE_OK(run.resume());
+  CHECK_ERRC(Errc::suspended, run.restore(to_string(before.value().back().id)));
+  const auto family = branches(*store, "w");
+  REQUIRE_OK(family);
+  CHECK(family.value().front().nodes ==
+        std::map<std::string, NodeStatus>{{"plan", NodeStatus::done}, {"left", NodeStatus::done}});
+}

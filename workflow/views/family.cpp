@@ -42,9 +42,10 @@ std::string executor_of(const std::string& key) {
   return rest.substr(0, rest.rfind('/'));
 }
 
-// One pass over the journal: what it began with, and what finished or failed since.
-// Throws std::exception if something in it is damaged.
-Result<std::map<std::string, NodeStatus>> nodes_in(const JournalReading& reading) {
+// One pass over the journal: what it began with, and what finished or failed since. What its newest
+// state does not have was abandoned. Throws std::exception if something in it is damaged.
+Result<std::map<std::string, NodeStatus>> nodes_in(const JournalReading& reading,
+                                                   const State& newest) {
   std::map<std::string, NodeStatus> of_key;
   std::map<std::string, NodeStatus> failed;
   bool begun = false;
@@ -77,6 +78,8 @@ Result<std::map<std::string, NodeStatus>> nodes_in(const JournalReading& reading
   }
   std::map<std::string, NodeStatus> nodes = failed;
   for (const auto& [key, status] : of_key) {
+    const Json* stored = newest.find(key);
+    if (stored == nullptr || stored->is_null()) continue;
     auto [node, first] = nodes.emplace(executor_of(key), status);
     node->second = std::max(node->second, status);
   }
@@ -114,9 +117,10 @@ Result<std::vector<BranchView>> branches(CheckpointStore& store, const RunId& ru
     BranchView view = std::move(known.at(id));
     known.erase(id);
     TRIAGE_TRY(reading, run_catching([&] { return store.read(id, {}); }));
+    TRIAGE_TRY(latest, run_catching([&] { return store.latest(id); }));
     TRIAGE_TRY(checkpoints, detail::stored_checkpoints(store, id, 0));
     try {
-      TRIAGE_TRY(nodes, nodes_in(reading));
+      TRIAGE_TRY(nodes, nodes_in(reading, latest.state));
       view.nodes = std::move(nodes);
     } catch (const std::exception& e) {
       return detail::damaged_run(id, e.what());
