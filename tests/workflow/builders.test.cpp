@@ -4,8 +4,9 @@
 #include "triage/workflow/flow.hpp"
 #include "triage/workflow/team.hpp"
 
-#include <atomic>
 #include <map>
+#include <string>
+#include <vector>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -29,22 +30,6 @@ std::map<std::string, Json> outputs_of(const Crew& crew) {
   for (const TaskView& view : tasks.value()) outputs[view.id] = view.output;
   return outputs;
 }
-
-// A team of agents of which two fail at tasks called "bad…".
-Team team_of(const Team::Coordinator& coordinator, TeamLimits limits = {}) {
-  const auto work = [](const TaskInput& task, Context&) -> Json {
-    if (task.id.rfind("bad", 0) == 0) throw std::runtime_error("too hard");
-    return told(task);
-  };
-  Team team("team", limits);
-  team.coordinator(coordinator)
-      .agent("ann", work)
-      .agent("bob", [](const TaskInput& task, Context&) -> Json { return "bob:" + task.id; })
-      .agent("cyd", work);
-  return team;
-}
-
-Json plan(std::initializer_list<Json> tasks) { return {{"add", Json(Json::array_t(tasks))}}; }
 
 }  // namespace
 
@@ -139,126 +124,6 @@ TEST_CASE("a flow joins a label with a method", "[workflow][flow]") {
   CHECK_THAT(refused.error().detail, ContainsSubstring("\"label\""));
 }
 
-TEST_CASE("a team's coordinator plans, its agents work and the synthesis ends it",
-          "[workflow][team]") {
-  Team team = team_of([](const TeamQuestion&, Context&) {
-    return plan({{{"id", "x"}},
-                 {{"id", "y"}, {"assignee", "bob"}},
-                 {{"id", "z"}, {"depends_on", {"x", "y"}}}});
-  });
-  CHECK(WorkflowRun(built(team)).run("goal").value().value() ==
-        Json{{"outputs", {{"x", "x[]"}, {"y", "bob:y"}, {"z", "z[xy]"}}},
-             {"failed", Json::object()}});
-  team.synthesis([](const std::vector<TaskOutput>& all, Context&) -> Json { return all.size(); });
-  CHECK(WorkflowRun(built(team)).run("goal").value().value() == 3);
-  team.synthesis([](const std::vector<TaskOutput>&, Context&) -> Json {
-    throw std::runtime_error("no model");
-  });
-  const auto raw = WorkflowRun(built(team)).run("goal");
-  REQUIRE_OK(raw);
-  CHECK(raw.value().value().at("synthesis_failed") == "no model");
-  CHECK(raw.value().value().at("outputs").at("z") == "z[xy]");
-}
-
-TEST_CASE("a coordinator goes round a task that failed", "[workflow][team]") {
-  const Team team = team_of([](const TeamQuestion& asked, Context&) -> Json {
-    if (asked.failed.empty()) {
-      return plan({{{"id", "bad"}}, {{"id", "after"}, {"depends_on", {"bad"}}}});
-    }
-    CHECK(asked.goal == "goal");
-    CHECK(asked.why == "too hard");
-    Json patch = plan({{{"id", "easy"}, {"assignee", "bob"}}});
-    patch["supersede"] = {"after"};
-    return patch;
-  });
-  const auto result = WorkflowRun(built(team)).run("goal");
-  REQUIRE_OK(result);
-  CHECK(result.value().value().at("outputs") == Json{{"easy", "bob:easy"}});
-  CHECK(result.value().value().at("failed") == Json{{"bad", "too hard"}});
-}
-
-TEST_CASE("a coordinator goes round each of two tasks that fail at once", "[workflow][team]") {
-  const Team team = team_of([](const TeamQuestion& asked, Context&) -> Json {
-    if (asked.failed.empty()) {
-      return plan({{{"id", "bad1"}},
-                   {{"id", "bad2"}, {"assignee", "cyd"}},
-                   {{"id", "after1"}, {"depends_on", {"bad1"}}},
-                   {{"id", "after2"}, {"depends_on", {"bad2"}}}});
-    }
-    const std::string number = asked.failed.substr(3);
-    Json patch = plan({{{"id", "easy" + number}, {"assignee", "bob"}}});
-    patch["supersede"] = {"after" + number};
-    return patch;
-  });
-  const auto result = WorkflowRun(built(team)).run("goal");
-  REQUIRE_OK(result);
-  CHECK(result.value().value() ==
-        Json{{"outputs", {{"easy1", "bob:easy1"}, {"easy2", "bob:easy2"}}},
-             {"failed", {{"bad1", "too hard"}, {"bad2", "too hard"}}}});
-}
-
-TEST_CASE("a plan is not changed more often than it may be, however much fails at once",
-          "[workflow][team]") {
-  int asked = 0;
-  const Team team = team_of(
-      [&](const TeamQuestion& question, Context&) -> Json {
-        ++asked;
-        if (!question.failed.empty()) return Json::object();
-        return plan({{{"id", "bad1"}}, {{"id", "bad2"}, {"assignee", "cyd"}}});
-      },
-      {.max_patches = 2});
-  REQUIRE_OK(WorkflowRun(built(team)).run("goal"));
-  CHECK(asked == 2);
-}
-
-TEST_CASE("a patch with a circle, a stranger or too much in it is refused, and nothing of it done",
-          "[workflow][team]") {
-  const auto refused = [](const Json& patch, const std::string& says) {
-    WorkflowRun run(
-        built(team_of([patch](const TeamQuestion&, Context&) { return patch; }, {.max_tasks = 2})));
-    const auto result = run.run("goal");
-    CHECK_ERRC(Errc::invalid_argument, result);
-    CHECK_THAT(result.error().detail, ContainsSubstring(says));
-    CHECK(called(run) == std::set<std::string>{"board", "coordinator"});
-  };
-  refused(plan({{{"id", "x"}, {"depends_on", {"y"}}}, {{"id", "y"}, {"depends_on", {"x"}}}}),
-          "in a circle: x -> y -> x");
-  refused(plan({{{"id", "x"}, {"assignee", "bobb"}}}), "did you mean \"bob\"");
-  refused(plan({{{"id", "x"}}, {{"id", "y"}}, {{"id", "z"}}}), "allowed are 2");
-  refused(plan({{{"id", "x"}, {"depends_on", {"q"}}}}), "\"q\"");
-  refused({{"supersede", {"x"}}}, "\"x\"");
-  refused(3, "object");
-  refused({{"adds", Json::array()}}, "did you mean \"add\"");
-  refused({{"add", Json::object()}}, "\"add\" is {}; allowed is an array");
-  refused({{"retarget", Json::array()}}, "allowed is an object");
-  refused({{"supersede", "x"}}, "allowed is an array");
-  refused(plan({{{"id", "triage/x"}}}), "\"triage/x\" is not allowed");
-  refused(plan({{{"id", "x"}, {"needs", {"y"}}}}), "\"needs\"");
-}
-
-TEST_CASE("an agent of a team takes and returns what an agent of a task list may",
-          "[workflow][team]") {
-  Team team("team");
-  team.coordinator([](const TeamQuestion& asked, Context&) {
-        if (!asked.failed.empty()) return Json::object();
-        return plan({Json{{"id", "a"}, {"assignee", "plain"}},
-                     Json{{"id", "b"}, {"assignee", "careful"}},
-                     Json{{"id", "c"}, {"assignee", "unable"}}});
-      })
-      .agent("plain", [](const TaskInput& task) { return task.id + "!"; })
-      .agent("careful",
-             [](const TaskInput& task, Context&) -> Result<std::string> { return task.id + "?"; })
-      .agent("unable", [](const TaskInput&) -> Result<int> {
-        return Error{Errc::io, "the disk is full"};
-      });
-  WorkflowRun run(built(team), {.threads = 1});
-  const auto done = run.run("the goal");
-  REQUIRE_OK(done);
-  const Json& told = done.value().value();
-  CHECK(told.at("outputs") == Json{{"a", "a!"}, {"b", "b?"}});
-  CHECK(told.at("failed") == Json{{"c", "the disk is full"}});
-}
-
 TEST_CASE("an agent of a crew, a task list or a team may ask a person", "[workflow][crew]") {
   const auto ask = [](const TaskInput& task, Context& context) {
     return task.id + ": " + context.request<std::string>("review", task.description);
@@ -289,7 +154,7 @@ TEST_CASE("an agent of a crew, a task list or a team may ask a person", "[workfl
   answered(built(graph), "a/1/review/1");
   Team team("team");
   team.port<std::string>("review").agent("ann", ask).coordinator([](const TeamQuestion&, Context&) {
-    return plan({{{"id", "x"}}});
+    return Json{{"add", Json::array({Json{{"id", "x"}}})}};
   });
   answered(built(team), "ann/1/review/1");
 }
@@ -312,7 +177,7 @@ TEST_CASE("crews, task lists and teams take a workflow's options, and tasks thei
 
   Team team("team", {}, {.version = "2", .checkpoints = none});
   team.agent("ann", told).coordinator([](const TeamQuestion&, Context&) {
-    return plan({{{"id", "x"}}});
+    return Json{{"add", Json::array({Json{{"id", "x"}}})}};
   });
   WorkflowRun of_team(built(team), {.run_id = "team", .store = store});
   REQUIRE_OK(of_team.run("goal"));
@@ -372,21 +237,4 @@ TEST_CASE("a task's context comes before it, in a plan and out of one", "[workfl
   const auto misspelt = again.plan({{"tasks", {{{"id", "x"}, {"dependsOn", {"a"}}}}}});
   CHECK_ERRC(Errc::invalid_argument, misspelt);
   CHECK_THAT(misspelt.error().detail, ContainsSubstring("did you mean \"depends_on\""));
-}
-
-TEST_CASE("a goal that looks like a team's own question is a goal", "[workflow][team]") {
-  const Json goal{{"triage.failed", "x"}, {"why", 1}};
-  Json seen;
-  Team team("team");
-  team.agent("ann", told).coordinator([&](const TeamQuestion& asked, Context&) {
-    seen = asked.goal;
-    return plan({{{"id", "x"}}});
-  });
-  REQUIRE_OK(WorkflowRun(built(team)).run(goal));
-  CHECK(seen == goal);
-  Team bad("team");
-  bad.agent("board", told).coordinator([](const TeamQuestion&, Context&) { return Json(); });
-  const auto refused = bad.build();
-  CHECK_ERRC(Errc::invalid_argument, refused);
-  CHECK_THAT(refused.error().detail, ContainsSubstring("agent \"board\""));
 }

@@ -45,19 +45,27 @@ Json member_of(const Json& patch, const char* name, Json otherwise) {
 
 std::string task_key(const std::string& task) { return "task:" + task; }
 
+// Of what belongs to a goal: the first one's has no prefix.
+std::string key_of(int goal, const std::string& name) {
+  return goal == 1 ? name : std::to_string(goal) + "/" + name;
+}
+
 }  // namespace
 
 PlanBoard::PlanBoard(Context& context, const std::vector<std::string>& agents,
-                     const TeamLimits& limits)
-    : context_(context), state_(context.state()), agents_(agents), limits_(limits) {
-  order_ = state_.value("order", std::vector<std::string>());
-  patches_ = state_.value("patches", 0);
-  questions_ = state_.value("questions", 0);
-  for (const std::string& task : order_) tasks_[task] = *state_.find(task_key(task));
+                     const TeamLimits& limits, int goal)
+    : context_(context), state_(context.state()), agents_(agents), limits_(limits), goal_(goal) {
+  order_ = state_.value(key("order"), std::vector<std::string>());
+  patches_ = state_.value(key("patches"), 0);
+  questions_ = state_.value(key("questions"), 0);
+  for (const std::string& task : order_) tasks_[task] = *state_.find(key(task_key(task)));
 }
 
+std::string PlanBoard::goal_key(int goal) { return key_of(goal, "goal"); }
+std::string PlanBoard::key(const std::string& name) const { return key_of(goal_, name); }
+
 void PlanBoard::set(const std::string& task, Json value) {
-  state_.set(task_key(task), value);
+  state_.set(key(task_key(task)), value);
   tasks_[task] = std::move(value);
 }
 
@@ -186,9 +194,9 @@ Result<void> PlanBoard::apply(const Json& patch, const std::string& about) {
     if (before == tasks_.end() || before->second != task) set(id, task);
   }
   order_ = std::move(order);
-  state_.set("order", order_);
-  state_.set("patches", ++patches_);
-  if (questions_ > 0) state_.set("questions", --questions_);
+  state_.set(key("order"), order_);
+  state_.set(key("patches"), ++patches_);
+  if (questions_ > 0) state_.set(key("questions"), --questions_);
   // Failed tasks that no patch bypasses, or will.
   for (const std::string& id : order_) {
     if (is(tasks_[id], "failed") && !tasks_[id].contains("asked")) give_up_on(id);
@@ -231,16 +239,33 @@ Json PlanBoard::outputs_before(const Json& task) const {
 }
 
 Json PlanBoard::question(const std::string& task, const std::string& why) {
-  state_.set("questions", ++questions_);
+  state_.set(key("questions"), ++questions_);
   Json asked = tasks_.at(task);
   asked["asked"] = true;
   set(task, std::move(asked));
+  return asking(task, why);
+}
+
+// The question is open, unless it was the first patch, which nobody had asked for.
+bool PlanBoard::may_ask_again() const {
+  return patches_ + 1 + std::max(questions_, 1) <= limits_.max_patches;
+}
+
+Json PlanBoard::question_again(const std::string& about, const std::string& refused) {
+  state_.set(key("patches"), ++patches_);
+  if (questions_ == 0) state_.set(key("questions"), ++questions_);
+  Json asked = asking(about, about.empty() ? "" : tasks_.at(about).value("why", std::string()));
+  asked["refused"] = refused;
+  return asked;
+}
+
+Json PlanBoard::asking(const std::string& task, const std::string& why) const {
   Json done = Json::array();
   for (const std::string& id : order_) {
     const Json& one = tasks_.at(id);
     if (is(one, "completed")) done.push_back({{"task", id}, {"output", one.at("output")}});
   }
-  const auto goal = context_.shared("team").find("goal");
+  const auto goal = context_.shared("team").find(goal_key(goal_));
   return {{"triage.failed", task}, {"why", why}, {"done", done}, {"goal", goal ? *goal : Json()}};
 }
 

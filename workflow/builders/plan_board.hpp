@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A team's current plan: tasks are added, retargeted and superseded while others run. It is kept in
-// its executor's private state, with a key for each task.
+// A team's current plan for a goal: tasks are added, retargeted and superseded while others run. It
+// is kept in its executor's private state, with a key for each task.
 
 #include "triage/workflow/team.hpp"
 
@@ -13,7 +13,11 @@ namespace triage::inline v0_1::workflow::detail {
 
 class PlanBoard {
  public:
-  PlanBoard(Context& context, const std::vector<std::string>& agents, const TeamLimits& limits);
+  // goal: its number, from 1.
+  PlanBoard(Context& context, const std::vector<std::string>& agents, const TeamLimits& limits,
+            int goal);
+  // Where the goal is in the team's shared state.
+  [[nodiscard]] static std::string goal_key(int goal);
 
   // Applies a whole patch or nothing. about: the failed task that the coordinator was asked about;
   // empty: none. Errors: Errc::invalid_argument, naming the problem.
@@ -26,6 +30,9 @@ class PlanBoard {
   [[nodiscard]] bool may_change() const { return patches_ + questions_ < limits_.max_patches; }
   // The question for the coordinator; the plan is not finished before it is answered.
   [[nodiscard]] Json question(const std::string& task, const std::string& why);
+  // The same after a patch that was refused, which counts; about: as of apply().
+  [[nodiscard]] bool may_ask_again() const;
+  [[nodiscard]] Json question_again(const std::string& about, const std::string& refused);
 
   // Orders for agents, which count as begun.
   [[nodiscard]] std::vector<Json> take_ready();
@@ -37,13 +44,16 @@ class PlanBoard {
   [[nodiscard]] Result<void> add(const Json& task, Tasks& tasks,
                                  std::vector<std::string>& order) const;
   [[nodiscard]] Result<void> check(const Tasks& tasks, std::size_t count) const;
+  [[nodiscard]] std::string key(const std::string& name) const;
   void set(const std::string& task, Json value);
+  [[nodiscard]] Json asking(const std::string& task, const std::string& why) const;
   [[nodiscard]] Json outputs_before(const Json& task) const;
 
   Context& context_;
   Scope state_;
   const std::vector<std::string>& agents_;
   const TeamLimits& limits_;
+  const int goal_;
   std::vector<std::string> order_{};
   Tasks tasks_{};
   int patches_ = 0;

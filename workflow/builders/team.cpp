@@ -14,6 +14,17 @@ namespace {
 
 using detail::PlanBoard;
 
+// A team inside a workflow may get several goals, and has a plan for each. What is about the first
+// one does not say so.
+constexpr const char* goal_number = "goal_number";
+
+int goal_of(const Json& message) { return message.value(goal_number, 1); }
+
+Json about_goal(Json message, int goal) {
+  if (goal > 1) message[goal_number] = goal;
+  return message;
+}
+
 Error wrong_team(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
 
 std::vector<TaskOutput> outputs_from(const Json& json) {
@@ -26,7 +37,7 @@ std::vector<TaskOutput> outputs_from(const Json& json) {
 
 auto agent_handler(Team::Work work) {
   return stateless([work = std::move(work)](const Json& order, Context& context) -> Result<Json> {
-    Json done{{"task", order.at("task")}};
+    Json done = about_goal({{"task", order.at("task")}}, goal_of(order));
     try {
       auto output = work({.id = order.at("task").get<std::string>(),
                           .description = order.at("description").get<std::string>(),
@@ -50,18 +61,23 @@ auto agent_handler(Team::Work work) {
 auto coordinator_handler(Team::Coordinator plan) {
   return stateless([plan = std::move(plan)](const Json& question, Context& context) -> Json {
     TeamQuestion asked;
+    Scope team = context.shared("team");
     // A goal may look like a question.
-    const bool knows_goal = context.shared("team").find("goal") != nullptr;
-    if (knows_goal && question.is_object() && question.contains("triage.failed")) {
+    const int goals = team.find("goal") == nullptr ? 0 : team.value("goals", 1);
+    int goal = goals + 1;
+    if (goals > 0 && question.is_object() && question.contains("triage.failed")) {
+      goal = goal_of(question);
       asked.goal = question.at("goal");
       asked.failed = question.at("triage.failed").get<std::string>();
       asked.why = question.at("why").get<std::string>();
       asked.done = outputs_from(question.at("done"));
+      asked.refused = question.value("refused", std::string());
     } else {
       asked.goal = question;
-      context.shared("team").set("goal", question);
+      team.set(PlanBoard::goal_key(goal), question);
+      if (goal > 1) team.set("goals", goal);
     }
-    Json answer{{"patch", plan(asked, context)}};
+    Json answer = about_goal({{"patch", plan(asked, context)}}, goal);
     if (!asked.failed.empty()) answer["about"] = asked.failed;
     return answer;
   });
@@ -83,9 +99,9 @@ auto synthesis_handler(Team::Synthesis synthesis) {
 }
 
 // Hands out ready tasks; at the end, passes on the results.
-void give_work(PlanBoard& board, bool synthesises, Context& context) {
+void give_work(PlanBoard& board, int goal, bool synthesises, Context& context) {
   for (const Json& order : board.take_ready()) {
-    context.send_to(order.at("assignee").get<std::string>(), order);
+    context.send_to(order.at("assignee").get<std::string>(), about_goal(order, goal));
   }
   if (!board.finished()) return;
   if (synthesises) {
@@ -123,23 +139,32 @@ Result<Workflow> Team::build() const {
   const bool synthesises = synthesis_ != nullptr;
   const auto board_handler = [names, synthesises, limits = limits_](
                                  const Json& news, Context& context) -> Result<void> {
-    PlanBoard board(context, names, limits);
+    const int goal = goal_of(news);
+    PlanBoard board(context, names, limits, goal);
+    const auto ask = [&](const Json& question) {
+      context.send_to("coordinator", about_goal(question, goal));
+    };
     if (news.contains("patch")) {
-      TRIAGE_TRYV(board.apply(news.at("patch"), news.value("about", std::string())));
+      const auto about = news.value("about", std::string());
+      if (auto applied = board.apply(news.at("patch"), about); !applied) {
+        if (!board.may_ask_again()) return applied;
+        ask(board.question_again(about, applied.error().detail));
+        return outcome::success();
+      }
       context.plan_patched();
     } else if (news.contains("failed")) {
       const auto task = news.at("task").get<std::string>();
       const auto why = news.at("failed").get<std::string>();
       board.fail(task, why);
       if (board.may_change()) {  // The coordinator may find another way.
-        context.send_to("coordinator", board.question(task, why));
+        ask(board.question(task, why));
         return outcome::success();
       }
       board.give_up_on(task);
     } else {
       board.complete(news.at("task").get<std::string>(), news.at("output"));
     }
-    give_work(board, synthesises, context);
+    give_work(board, goal, synthesises, context);
     return outcome::success();
   };
   builder.executor("board", stateless(board_handler), {.patches_plan = true})

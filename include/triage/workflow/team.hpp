@@ -12,22 +12,24 @@
 namespace triage::inline v0_1::workflow {
 
 struct TeamLimits {
-  int max_tasks = 100;  // In the whole run; 1 or more.
-  int max_patches = 5;  // Changes of the plan, the first one included; 1 or more.
+  int max_tasks = 100;  // For each goal; 1 or more.
+  int max_patches = 5;  // For each goal: the first plan, its changes, and refused ones; 1 or more.
 };
 
 // A question to the coordinator: first about the goal, then about each failed task.
 struct TeamQuestion {
-  Json goal{};           // The run's inputs.
+  Json goal{};           // The run's inputs; inside a workflow, the message.
   std::string failed{};  // A task; empty in the first question.
   std::string why{};     // The reason for the failure.
   std::vector<TaskOutput> done{};
+  std::string refused{};  // Why the patch before, an answer to the same question, was refused.
 };
 
 // The coordinator answers with a patch: {"add": [{"id", "description", "depends_on", "assignee"}],
-// "retarget": {TASK: AGENT}, "supersede": [TASK]}. The run fails, and nothing of the patch is
-// applied, if it names unknown things, makes a cycle, touches a task that has started or exceeds
-// the limits. An accepted patch is stored before its tasks start.
+// "retarget": {TASK: AGENT}, "supersede": [TASK]}. Nothing of a patch is applied if it names
+// unknown things, makes a cycle, touches a task that has started or exceeds the limits: the
+// coordinator is asked again, and the run fails when max_patches are used up. An accepted patch is
+// stored before its tasks start. Inside a workflow, each message is a goal with a plan of its own.
 class Team {
  public:
   using Coordinator = std::function<Json(const TeamQuestion&, Context&)>;
@@ -41,7 +43,7 @@ class Team {
   // `work` as in TaskGraph::agent. Each agent does one task at a time; several agents work in
   // parallel. An exception or an error fails the task; Errc::cancelled and Errc::suspended end the
   // run, which goes on with the task. An agent is one executor: the keys of its effects must differ
-  // from task to task, TaskInput::id + "/search".
+  // from task to task, TaskInput::id + "/search", and from goal to goal: Context::occurrence().
   template <class F>
   Team& agent(std::string name, F work) {
     agents_.emplace_back(std::move(name), detail::task_work(std::move(work)));
