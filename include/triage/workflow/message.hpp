@@ -39,6 +39,17 @@ struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 
+// Whether it has from_json, or to_json. Told in time, else the errors are those of its JSON
+// library.
+template <class T>
+inline constexpr bool reads_json = requires(const Json& json) {
+  { json.template get<T>() } -> std::convertible_to<T>;
+};
+template <class T>
+inline constexpr bool writes_json = requires(const T& value) {
+  Json(value);
+};
+
 }  // namespace detail
 
 // The name under which messages of type T are stored and matched with handlers: "string",
@@ -99,8 +110,12 @@ template <class T>
   } else if constexpr (std::floating_point<T>) {
     if (!json.is_number()) no_number(json, "a number");
     return json.template get<T>();
-  } else {
+  } else if constexpr (reads_json<T>) {
     return json.template get<T>();
+  } else {
+    static_assert(reads_json<T>,
+                  "triage: a message travels as JSON: give its type to_json and from_json");
+    not_converted({}, {});  // Avoids follow-up diagnostics.
   }
 }
 
@@ -119,7 +134,13 @@ template <class T>
 
 template <class T>
 [[nodiscard]] Message make_message(const T& value) {
-  return {type_name<std::decay_t<T>>(), std::make_shared<const Json>(Json(value))};
+  if constexpr (detail::writes_json<T>) {
+    return {type_name<std::decay_t<T>>(), std::make_shared<const Json>(Json(value))};
+  } else {
+    static_assert(detail::writes_json<T>,
+                  "triage: a message travels as JSON: give its type to_json and from_json");
+    return {};  // Avoids follow-up diagnostics.
+  }
 }
 
 }  // namespace triage::inline v0_1::workflow
