@@ -8,6 +8,7 @@
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "supervise/spec/redaction.hpp"
+#include "triage/workflow/inspect.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -91,6 +92,19 @@ Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const RunsArgumen
   return found;
 }
 
+// What a suspended run says; of a workflow, what it asks.
+std::string message_of(CheckpointStore& store, const RunId& run, const Json& waiting) {
+  std::string questions;
+  if (const auto view = workflow::inspect(store, run)) {
+    for (const auto& one : view.value().pending) {
+      questions += (questions.empty() ? "" : ", ") + question_in_words(one.payload);
+    }
+  }
+  if (!questions.empty()) return questions;
+  const Json message = waiting.value("message", Json(""));
+  return message.is_string() ? message.get<std::string>() : "";
+}
+
 Json line_of(CheckpointStore& store, const RunInfo& run) {
   Json line = run_json(run);
   line["what"] = program_of(store, run);
@@ -169,8 +183,7 @@ ExitStatus list_suspended(const RunsArguments& given) {
     }
     Json waiting = waiting_json(told.value());
     if (!waiting.is_object()) continue;  // It continued after it was listed.
-    const Json message = waiting.value("message", Json(""));
-    table.add({run.id, waits_for(waiting), message.is_string() ? message.get<std::string>() : ""});
+    table.add({run.id, waits_for(waiting), message_of(*store.value(), run.id, waiting)});
     waiting["run"] = run.id;
     all.push_back(std::move(waiting));
   }

@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "programs/run_session.hpp"
 #include "render/output.hpp"
+#include "render/waiting.hpp"
 #include "supervise/process/signals.hpp"
 #include "supervise/spec/redaction.hpp"
 #include "triage/detail/try.hpp"
@@ -146,7 +147,7 @@ Json requests_json(const std::vector<workflow::PendingRequest>& pending) {
 void print_requests(const std::vector<workflow::PendingRequest>& pending) {
   Table table({"REQUEST", "ANSWER", "ASKS"});
   for (const workflow::PendingRequest& one : pending) {
-    table.add({one.id, one.port, shorten(show(one.payload), longest_shown_output)});
+    table.add({one.id, one.port, shorten(question_in_words(one.payload), longest_shown_output)});
   }
   print(table.text());
 }

@@ -5,6 +5,7 @@
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
+#include "render/waiting.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -120,7 +121,7 @@ void print_workflow(const ShownWorkflow& shown) {
   print(table.text());
   for (const auto& one : shown.view.pending) {
     print("Waits for an answer: " + printable(one.id) + ", " +
-          shorten(show(one.payload), longest_shown_value) + "\n");
+          shorten(question_in_words(one.payload), longest_shown_value) + "\n");
   }
   print("\nWhat happened:\n");
   for (const WorkflowEvent& one : shown.events) {

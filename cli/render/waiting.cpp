@@ -63,6 +63,15 @@ std::string waits_for(const Json& waiting) {
                             : "a decision";
 }
 
+std::string question_in_words(const Json& payload) {
+  const Json& question = member(payload, "question");
+  if (!question.is_string())
+    return payload.is_string() ? payload.get<std::string>() : show(payload);
+  Json rest = payload;
+  rest.erase("question");
+  return question.get<std::string>() + (rest.empty() ? "" : " " + show(rest));
+}
+
 Json waiting_json(const Timeline& timeline) {
   const Json& body = timeline.journal.suspended();
   if (body.is_null()) return nullptr;

@@ -18,6 +18,9 @@ namespace triage::inline v0_1::cli {
 [[nodiscard]] std::string task_in_words(const Json& task, std::size_t longest);
 // "a decision", "signal NAME" or a time. waiting: the record, or waiting_json().
 [[nodiscard]] std::string waits_for(const Json& waiting);
+// What a workflow asks a person, for one line: the text of its "question" first, as far as it has
+// one, since what comes after it may be cut off.
+[[nodiscard]] std::string question_in_words(const Json& payload);
 // Null or empty unless the run is suspended.
 [[nodiscard]] Json waiting_json(const Timeline& timeline);
 [[nodiscard]] std::string waiting_text(const Timeline& timeline);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -144,7 +145,16 @@ workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works) 
 
 namespace {
 
-void add_edge(WorkflowBuilder& builder, const FileEdge& edge) {
+// Several edges may lead to one executor under different conditions, of which the name has the
+// beginning.
+std::string name_of(const FileEdge& edge, const std::string& condition,
+                    std::map<std::string, int>& known) {
+  std::string name = edge.from.front() + "->" + edge.to.front() + " " + condition.substr(0, 64);
+  if (const int nth = ++known[name]; nth > 1) name += " " + std::to_string(nth);
+  return name;
+}
+
+void add_edge(WorkflowBuilder& builder, const FileEdge& edge, std::map<std::string, int>& known) {
   if (edge.from.size() > 1) {
     builder.fan_in(edge.from, edge.to.front(), edge.join);
   } else if (edge.to.size() > 1) {
@@ -154,11 +164,9 @@ void add_edge(WorkflowBuilder& builder, const FileEdge& edge) {
   } else if (edge.when.is_null()) {
     builder.edge(edge.from.front(), edge.to.front());
   } else {
-    // Several edges may lead to one executor under different conditions.
     const std::string said = show(edge.when);
     builder.edge(edge.from.front(), edge.to.front(), condition_of(edge.when),
-                 {.name = edge.from.front() + "->" + edge.to.front() + " " + said.substr(0, 64),
-                  .version = said});
+                 {.name = name_of(edge, said, known), .version = said});
   }
 }
 
@@ -179,7 +187,8 @@ Result<workflow::Workflow> built(WorkflowBuilder builder, const FileGraph& graph
     TRIAGE_TRYV(add_executor(builder, one, file, works));
   }
   for (const std::string& start : graph.start) builder.start(start);
-  for (const FileEdge& edge : graph.edges) add_edge(builder, edge);
+  std::map<std::string, int> known;
+  for (const FileEdge& edge : graph.edges) add_edge(builder, edge, known);
   return builder.build();
 }
 

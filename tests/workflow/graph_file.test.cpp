@@ -322,3 +322,48 @@ kill -TERM $pid; wait $pid; status=$?; cat "$3.err" >&2; exit $status)",
   CHECK_THAT(run_program({TRIAGE_COMMAND, "workflow", "show", place.file("runs.db"), "one"}).out,
              ContainsSubstring("Stopped     aborted: interrupted"));
 }
+
+TEST_CASE("two long conditions in a file may begin alike", "[cli][workflow]") {
+  const Place place;
+  const std::string same(80, 'p');
+  const std::string file = place.write("alike.yaml", R"(workflow: alike
+agents: {say: {command: [printf, '"%s"', )" + same + R"(2]}}
+start: a
+executors:
+  - {id: a}
+  - {id: b, agent: say}
+edges:
+  - {from: a, to: b, when: )" + same + R"(1}
+  - {from: a, to: b, when: )" + same + R"(2}
+)");
+  const Printed done = place.run(file);
+  INFO(done.error);
+  REQUIRE(done.status == 0);
+  const Json outputs = Json::parse(done.out).at("outputs");
+  REQUIRE(outputs.size() == 1);
+  CHECK(outputs[0].at("executor") == "b");
+}
+
+TEST_CASE("what a workflow asks is shown to people before what it asks about", "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("ask.yaml", R"(workflow: ask
+agents: {say: {command: [printf, '{"from": "%0200d"}', "7"]}}
+start: draft
+executors:
+  - {id: draft}
+  - {id: approve, ask: "May it be printed?", answer: boolean}
+edges:
+  - {from: draft, to: approve}
+)");
+  const std::string store = place.file("runs.db");
+  const Printed asked =
+      run_program({TRIAGE_COMMAND, "workflow", "run", file, "--store", store, "--run", "one"});
+  const auto shown = [&](const Printed& printed) {
+    INFO(printed.out);
+    CHECK_THAT(printed.out, ContainsSubstring("May it be printed? {\"message\""));
+  };
+  shown(asked);
+  shown(run_program({TRIAGE_COMMAND, "suspended", "--store", store}));
+  const Printed show = run_program({TRIAGE_COMMAND, "workflow", "show", "one", "--store", store});
+  CHECK_THAT(show.out, ContainsSubstring("approve/1/boolean/1, May it be printed? {\"message\""));
+}
