@@ -11,7 +11,8 @@
 
 namespace triage::inline v0_1::workflow {
 
-// What a listener waits for: method names, or labels that routers return.
+// What a listener waits for: method names, or labels that routers return. A method's name is never
+// a label.
 struct Trigger {
   std::vector<std::string> names{};
   bool all = false;
