@@ -151,6 +151,33 @@ TEST_CASE("a nested workflow brings its executors under its own path", "[workflo
   CHECK(outer.value().fingerprint().contains("edge inner/a->b"));
 }
 
+TEST_CASE("what a nested workflow cannot have is refused, with where it belongs",
+          "[workflow][build]") {
+  const auto inner = three().chain({"a", "b", "c"}).build().value();
+  const auto outer = [&](ExecutorOptions own) {
+    const WorkflowOptions options{.defaults = {.policy = FailurePolicy()},
+                                  .capacities = {{"model", 2}}};
+    return WorkflowBuilder("outer", options)
+        .executor("inner", inner, std::move(own))
+        .start("inner")
+        .build();
+  };
+  const auto refused = [&](ExecutorOptions own, const std::string& option) {
+    const auto built = outer(std::move(own));
+    CHECK_ERRC(Errc::invalid_argument, built);
+    CHECK_THAT(built.error().detail, ContainsSubstring("\"inner\" is a workflow") &&
+                                         ContainsSubstring("\"" + option + "\""));
+  };
+  refused({.version = "2"}, "version");
+  refused({.policy = FailurePolicy()}, "policy");
+  refused({.timeout = std::chrono::seconds(1)}, "timeout");
+  refused({.limits = Limits{}}, "limits");
+  refused({.instead = [](const Error&) { return make_message(1); }}, "instead");
+  refused({.patches_plan = true}, "patches_plan");
+  refused({.rollback = RollbackScope::workflow}, "rollback");
+  REQUIRE_OK(outer({.checkpoints = CheckpointChoice::off(), .shares = "model"}));
+}
+
 TEST_CASE("defaults, limits and reducers are checked before anything runs", "[workflow][build]") {
   const auto refused = [](WorkflowOptions options, ExecutorOptions own, const std::string& says) {
     const auto built = WorkflowBuilder("w", std::move(options))

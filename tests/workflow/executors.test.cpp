@@ -57,6 +57,15 @@ struct Forgetful {
   friend bool operator==(const Forgetful&, const Forgetful&) = default;
 };
 
+// Has had nothing to save so far, and does not want it back.
+struct Empty {
+  bool operator()(const bool& value) const { return value; }
+  [[nodiscard]] static Json save() { return nullptr; }
+  static Result<void> restore(const Json& saved) {
+    return Error{Errc::invalid_argument, "nobody has saved " + show(saved)};
+  }
+};
+
 // 1, 2, 3 to one executor with the hooks.
 Workflow counting_executor(MoodyExecutor moody, ExecutorOptions options = {}) {
   return built(WorkflowBuilder("w")
@@ -279,7 +288,7 @@ TEST_CASE("several handlers of one executor keep their members", "[workflow][exe
                                            if (n < 3) context.send_to("feed", n + 1);
                                          })
                                .executor("count", handlers([](const std::string&) { return 0; },
-                                                           MoodyExecutor{.works = &works}))
+                                                           Empty(), MoodyExecutor{.works = &works}))
                                .start("feed")
                                .fan_out("feed", {"count", "feed"}));
   const auto store = memory();

@@ -139,6 +139,30 @@ Result<void> check_defaults(const std::string& whose, const ExecutorDefaults& ow
   return outcome::success();
 }
 
+// A workflow as an executor has only what its place in the graph needs.
+Result<void> check_nested(const NodeSpec& node) {
+  const ExecutorOptions& own = node.options;
+  const ExecutorOptions usual;
+  for (const auto& [name, differs] : {
+           std::pair<const char*, bool>{"version", own.version != usual.version},
+           {"policy", own.policy.has_value()},
+           {"timeout", own.timeout != usual.timeout},
+           {"idle_timeout", own.idle_timeout != usual.idle_timeout},
+           {"limits", own.limits.has_value()},
+           {"instead", own.instead != nullptr},
+           {"instead_is_failure", own.instead_is_failure != usual.instead_is_failure},
+           {"patches_plan", own.patches_plan != usual.patches_plan},
+           {"rollback", own.rollback != usual.rollback},
+       }) {
+    if (!differs) continue;
+    return wrong("executor " + in_quotes(node.id) +
+                 " is a workflow, which cannot have the option " + in_quotes(name) +
+                 "; allowed are \"checkpoints\" and \"shares\": give the others " +
+                 "to the nested workflow's own executors, or to its WorkflowOptions");
+  }
+  return outcome::success();
+}
+
 // Otherwise the order of deliveries would depend on timing.
 Result<void> check_ways_in(const WorkflowSpec& spec) {
   Ids entered(spec.starts.begin(), spec.starts.end());
@@ -198,6 +222,9 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
     const ExecutorOptions& own = node.options;
     TRIAGE_TRYV(check_defaults("executor " + in_quotes(node.id),
                                {own.policy, own.timeout, own.idle_timeout, own.limits}));
+    if (node.nested) {
+      TRIAGE_TRYV(check_nested(node));
+    }
   }
   TRIAGE_TRYV(check_defaults("WorkflowOptions::defaults", spec.options.defaults));
   if (spec.starts.empty()) return wrong("workflow " + in_quotes(spec.id) + " has nothing to start");

@@ -146,8 +146,10 @@ class Context {
   // An effect on an external resource that others also act on: "account:42". Acts on one resource
   // happen one after another, and each key once: a later caller with the same key, in another
   // executor or another branch, gets the first result, or Errc::conflict if the arguments differ.
-  // resource: 1 to 256 bytes. fn must not use effect_on() for the same resource. Needs a store that
-  // all of them share. Allows no compensation, because others may depend on the act.
+  // resource: 1 to 256 bytes. fn must not use effect_on() for the same resource; of several
+  // resources, all who act on one inside another must take them in the same order, else they wait
+  // for each other for ever. Needs a store that all of them share. Allows no compensation, because
+  // others may depend on the act.
   template <EffectFunction Fn>
   auto effect_on(std::string_view resource, std::string_view key, Fn&& fn,
                  const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {

@@ -212,7 +212,7 @@ class PackInstance final : public Instance {
     const auto restore_one = [&](auto& call) {
       [[maybe_unused]] const Json& own = saved[i++];
       if constexpr (HasHooks<std::decay_t<decltype(call)>>) {
-        if (restored) restored = call.restore(own);
+        if (restored && !own.is_null()) restored = call.restore(own);
       }
     };
     std::apply([&](auto&... call) { (restore_one(call), ...); }, calls_);

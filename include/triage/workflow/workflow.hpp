@@ -193,7 +193,8 @@ class WorkflowBuilder {
     return *this;
   }
   // A workflow as an executor: messages to it start it, its outputs are sent. Its executors run in
-  // this workflow's supersteps; its state is separate.
+  // this workflow's supersteps; its state is separate. Of the options, only `checkpoints` and
+  // `shares` are allowed: the others belong to its own executors.
   WorkflowBuilder& executor(std::string id, const Workflow& nested, ExecutorOptions options = {});
   // Receives the run's inputs. At least one.
   WorkflowBuilder& start(std::string id);
