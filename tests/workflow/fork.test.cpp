@@ -359,3 +359,29 @@ TEST_CASE("a key that only an edit has set is in the state that the store shows"
   REQUIRE_OK(state);
   CHECK(state.value().value("s||", Json::object()).value("more", 0) == 5);
 }
+
+TEST_CASE("a run at another one's checkpoint has its inputs, and never another run's result",
+          "[workflow][fork]") {
+  const auto store = memory();
+  const auto graph =
+      built(WorkflowBuilder("w").executor("a", [](const int& n) { return n + 1; }).start("a"));
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run(1));
+  REQUIRE_OK(WorkflowRun(graph, {.run_id = "other", .store = store}).run(41));
+  const auto from = to_string(origin.checkpoints().value().front().id);
+  auto branch = rehydrate(graph, from, store, {.run_id = "branch"});
+  REQUIRE_OK(branch);
+  CHECK_ERRC(Errc::conflict, branch.value().start_or_resume(2));
+  CHECK_ERRC(Errc::conflict, branch.value().run(2));
+  const auto done = branch.value().run(1);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 2);
+  auto taken = rehydrate(graph, from, store, {.run_id = "other"});
+  REQUIRE_OK(taken);
+  for (int i = 0; i < 2; ++i) CHECK_ERRC(Errc::conflict, taken.value().resume());
+  // Its own branch, which another process has begun.
+  auto again = rehydrate(graph, from, store, {.run_id = "branch"});
+  REQUIRE_OK(again);
+  CHECK_ERRC(Errc::conflict, again.value().resume());
+  REQUIRE_OK(again.value().resume());
+}

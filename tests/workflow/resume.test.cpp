@@ -340,6 +340,26 @@ TEST_CASE("a branch that could not begin may be tried again", "[workflow][resume
   CHECK(done.value().value() == 2);
 }
 
+TEST_CASE("a run that keeps its failures is not tried again, but goes on when it is answered",
+          "[workflow][resume]") {
+  std::atomic<int> calls{0};
+  const auto fails = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int&) -> Result<int> {
+                                           ++calls;
+                                           return Error{Errc::io, "no"};
+                                         }))
+                               .start("a"));
+  WorkflowRun failed(fails, {.run_id = "w", .store = memory(), .retry_failed = false});
+  REQUIRE_FALSE(failed.run(1).has_value());
+  REQUIRE_FALSE(failed.resume().has_value());
+  CHECK(calls == 1);
+  Asking asking;
+  WorkflowRun run(asking.workflow, {.run_id = "w", .store = memory(), .retry_failed = false});
+  CHECK_ERRC(Errc::suspended, run.start_or_resume(1));
+  REQUIRE_OK(run.answer("b/1/n/1", 10));
+  REQUIRE_OK(run.start_or_resume(1));
+}
+
 TEST_CASE("an executor that finds nothing is not taken for a run that does not exist",
           "[workflow][run]") {
   const auto store = memory();

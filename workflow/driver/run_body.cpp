@@ -5,6 +5,8 @@
 #include "records/stored_keys.hpp"
 #include "storage/run_keys.hpp"
 
+#include <algorithm>
+
 namespace triage::inline v0_1::workflow {
 namespace {
 
@@ -53,6 +55,26 @@ bool WorkflowRun::Body::is_stored() const {
   if (!options_.store || id_.empty()) return false;
   const auto known = triage::detail::run_catching([&] { return options_.store->run(id_); });
   return known || known.error().code != Errc::not_found;
+}
+
+Result<bool> WorkflowRun::Body::keeps_failure() const {
+  if (options_.retry_failed) return outcome::success(false);
+  TRIAGE_TRY(info, triage::detail::run_catching([&] { return options_.store->run(id_); }));
+  return outcome::success(info.status == RunStatus::escalated);
+}
+
+Result<WorkflowResult> WorkflowRun::Body::begin_branch(const Json* inputs) {
+  if (inputs != nullptr) {
+    TRIAGE_TRY(origin, parse_checkpoint_id(*begin_at_));
+    TRIAGE_TRYV(detail::check_stored_inputs(*options_.store, origin.run, *inputs));
+  }
+  auto done = fork(*begin_at_, {});
+  // Else it has not begun. Another run may have its id, which must not be taken for it.
+  const bool has_begun = done || looked_ ||
+                         (is_stored() && (done.error().code != Errc::conflict ||
+                                          detail::is_branch_of(*options_.store, id_, *begin_at_)));
+  if (has_begun) begin_at_.reset();
+  return done;
 }
 
 // Whether it exists is asked of the store: an executor, too, may have failed as "not found".
@@ -260,46 +282,60 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
   return outcome::success(std::move(result));
 }
 
-Result<std::vector<detail::Asked>> WorkflowRun::Body::asked() const {
+Result<void> WorkflowRun::Body::look_for_requests() const {
   const RunId run = id();
   if (!options_.store || run.empty()) {
     const std::scoped_lock lock(mutex_);
-    return outcome::success(shown_.asked);
+    pending_.asked = shown_.asked;
+    return outcome::success();
   }
   TRIAGE_TRY(info, triage::detail::run_catching([&] { return options_.store->run(run); }));
   {
     const std::scoped_lock lock(mutex_);
-    if (pending_.last == info.last && pending_.updated == info.updated) {
-      return outcome::success(pending_.asked);
-    }
+    if (pending_.last == info.last && pending_.updated == info.updated) return outcome::success();
   }
   TRIAGE_TRY(pending, detail::pending_in(*options_.store, run));
   const std::scoped_lock lock(mutex_);
-  pending_ = {info.last, info.updated, pending};
-  return outcome::success(std::move(pending));
+  pending_ = {info.last, info.updated, std::move(pending)};
+  return outcome::success();
 }
 
-Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& answer) {
-  TRIAGE_TRY(pending, asked());
-  for (const detail::Asked& one : pending) {
-    if (one.id != request) continue;
-    if (detail::is_expired(one, *options_.clock)) {
-      return Error{Errc::conflict, "request \"" + printable(request) +
-                                       "\" has expired: the run goes on without an answer"};
-    }
-    TRIAGE_TRYV(detail::check_answer(workflow_, one, answer));
-    // A second answer is refused even if it is equal: only one may win.
-    const std::string nonce =
-        std::to_string((options_.random ? options_.random : real_random())->next());
-    auto sent = agent_.signal(id(), one.signal, Json{{"value", answer}, {"nonce", nonce}});
-    if (!sent && sent.error().code == Errc::conflict) {
-      return Error{Errc::conflict, "request \"" + printable(request) +
-                                       "\" has been answered before, or has expired"};
-    }
-    return sent;
+Result<std::vector<detail::Asked>> WorkflowRun::Body::asked() const {
+  TRIAGE_TRYV(look_for_requests());
+  const std::scoped_lock lock(mutex_);
+  return outcome::success(pending_.asked);
+}
+
+// One of them only: there may be thousands, which are answered one after another.
+Result<detail::Asked> WorkflowRun::Body::asked(std::string_view request) const {
+  TRIAGE_TRYV(look_for_requests());
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found =
+        std::lower_bound(pending_.asked.begin(), pending_.asked.end(), request,
+                         [](const detail::Asked& one, std::string_view id) { return one.id < id; });
+    if (found != pending_.asked.end() && found->id == request) return outcome::success(*found);
   }
   return Error{Errc::not_found,
                "no request \"" + printable(request) + "\" waits in run \"" + id() + "\""};
+}
+
+Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& answer) {
+  TRIAGE_TRY(one, asked(request));
+  if (detail::is_expired(one, *options_.clock)) {
+    return Error{Errc::conflict, "request \"" + printable(request) +
+                                     "\" has expired: the run goes on without an answer"};
+  }
+  TRIAGE_TRYV(detail::check_answer(workflow_, one, answer));
+  // A second answer is refused even if it is equal: only one may win.
+  const std::string nonce =
+      std::to_string((options_.random ? options_.random : real_random())->next());
+  auto sent = agent_.signal(id(), one.signal, Json{{"value", answer}, {"nonce", nonce}});
+  if (!sent && sent.error().code == Errc::conflict) {
+    return Error{Errc::conflict,
+                 "request \"" + printable(request) + "\" has been answered before, or has expired"};
+  }
+  return sent;
 }
 
 }  // namespace triage::inline v0_1::workflow

@@ -30,27 +30,28 @@ class WorkflowRun::Body {
   Body(Workflow workflow, WorkflowRunOptions options);
 
   Result<WorkflowResult> run(const Json& inputs) {
+    if (begin_at_) return go_on(&inputs);
     TRIAGE_TRYV(check());
     driven_ = {};
     return finish(agent_.run(task(inputs), run_options()));
   }
   Result<WorkflowResult> go_on(const Json* inputs) {
-    if (begin_at_) {
-      auto done = fork(*begin_at_, {});
-      if (done || looked_ || is_stored()) begin_at_.reset();  // Else it has not begun.
-      return done;
-    }
+    if (begin_at_) return begin_branch(inputs);
     TRIAGE_TRYV(check());
     if (!options_.store || id_.empty()) {
       return Error{Errc::not_found, "there is no store, or no run id, to find the run by"};
     }
     driven_ = {};
     TRIAGE_TRYV(detail::check_stored_task(*options_.store, id_, workflow_, inputs, options_.force));
-    if (!options_.retry_failed && inputs != nullptr) {
-      return finish(agent_.run_or_resume(id_, task(*inputs), {.run = run_options()}));
+    TRIAGE_TRY(keeps, keeps_failure());
+    if (keeps) {
+      const Json none;  // What is stored counts.
+      return finish(agent_.run_or_resume(id_, task(none), {.run = run_options()}));
     }
     return finish(agent_.resume_run(id_, {.run = run_options()}));
   }
+  // Begins at another run's checkpoint, with its inputs.
+  Result<WorkflowResult> begin_branch(const Json* inputs);
   Result<WorkflowResult> begin_or_go_on(const Json& inputs);
   Result<WorkflowResult> fork(std::string_view checkpoint, const Fork& edits);
   Result<WorkflowResult> restore(std::string_view checkpoint);
@@ -61,6 +62,7 @@ class WorkflowRun::Body {
   Result<std::optional<Stopped>> stopped() const;
 
   Result<std::vector<detail::Asked>> asked() const;
+  Result<detail::Asked> asked(std::string_view request) const;
   Result<void> answer(std::string_view request, const Json& answer);
   Result<Json> state() const {
     {
@@ -116,6 +118,10 @@ class WorkflowRun::Body {
  private:
   Result<void> check();
   [[nodiscard]] bool is_stored() const;  // Or may be: the store does not say.
+  // Whether the run has failed, and is not to be retried.
+  [[nodiscard]] Result<bool> keeps_failure() const;
+  // Brings pending_ up to date, which has what is shown of a run without a store.
+  Result<void> look_for_requests() const;
   [[nodiscard]] Json task(const Json& inputs) const {
     return {{"inputs", inputs}, {"parts", workflow_.body()->fingerprint_text()}};
   }
@@ -187,11 +193,12 @@ class WorkflowRun::Body {
   RunId id_;                // Constant once set.
   detail::Driven shown_{};  // Left behind by the newest pass.
   bool looked_ = false;     // There was one.
-  // What was pending when the journal had so many records: people answer one after another.
+  // What was pending when the journal had so many records: people answer one after another. Under
+  // mutex_.
   struct Pending {
     Sequence last = 0;
     WallTime updated{};
-    std::vector<detail::Asked> asked{};
+    std::vector<detail::Asked> asked{};  // By id.
   };
   mutable Pending pending_{};
   std::stop_source stop_{};  // Of this go; changed under mutex_.

@@ -75,6 +75,13 @@ std::string first_difference(const Json& one, const Json& other) {
   }
 }
 
+static Result<void> check_inputs(const RunId& run, const Json& stored, const Json& inputs) {
+  if (stored == inputs) return outcome::success();
+  return Error{Errc::conflict, "run \"" + run +
+                                   "\" was started with other inputs: they differ at " +
+                                   first_difference(stored, inputs)};
+}
+
 Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const Workflow& workflow,
                                const Json* inputs, bool force) {
   TRIAGE_TRY(task, stored_task(store, run));
@@ -82,10 +89,20 @@ Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const W
     TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
     TRIAGE_TRYV(check_parts(run, task.at("parts"), latest.state, workflow));
   }
-  if (inputs == nullptr || task.at("inputs") == *inputs) return outcome::success();
-  return Error{Errc::conflict, "run \"" + run +
-                                   "\" was started with other inputs: they differ at " +
-                                   first_difference(task.at("inputs"), *inputs)};
+  return inputs == nullptr ? outcome::success() : check_inputs(run, task.at("inputs"), *inputs);
+}
+
+Result<void> check_stored_inputs(CheckpointStore& store, const RunId& run, const Json& inputs) {
+  TRIAGE_TRY(task, stored_task(store, run));
+  return check_inputs(run, task.at("inputs"), inputs);
+}
+
+bool is_branch_of(CheckpointStore& store, const RunId& run, std::string_view checkpoint) {
+  const auto reading = run_catching([&] { return store.read(run, {}); });
+  if (!reading) return false;
+  const auto journal = Journal::fold(reading.value());
+  const Json forked = journal ? journal.value().forked() : Json();
+  return forked.is_object() && forked.contains("parent") && forked["parent"] == checkpoint;
 }
 
 Result<State> state_to_begin_with(CheckpointStore& store, const CheckpointId& checkpoint,

@@ -17,6 +17,12 @@ namespace triage::inline v0_1::workflow::detail {
 [[nodiscard]] Result<void> check_stored_task(CheckpointStore& store, const RunId& run,
                                              const Workflow& workflow, const Json* inputs,
                                              bool force);
+// Only the inputs.
+[[nodiscard]] Result<void> check_stored_inputs(CheckpointStore& store, const RunId& run,
+                                               const Json& inputs);
+// Whether the run began at this checkpoint of another one.
+[[nodiscard]] bool is_branch_of(CheckpointStore& store, const RunId& run,
+                                std::string_view checkpoint);
 // {"inputs", "parts"} from the run's start. Errors: Errc::not_found; Errc::conflict if it is not a
 // workflow's run; the store's.
 [[nodiscard]] Result<Json> stored_task(CheckpointStore& store, const RunId& run);

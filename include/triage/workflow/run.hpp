@@ -37,7 +37,7 @@ struct WorkflowRunOptions {
   std::shared_ptr<Threads> pool{};      // Used instead of `threads`.
   std::optional<int> max_supersteps{};  // Overrides the workflow's.
   // When resuming, retry what was recorded as failed (ExecutorOptions::instead) and its dependants.
-  // False: returns the recorded error of such a run.
+  // False: returns the recorded error of a run that has failed.
   bool retry_failed = true;
   // Resume although parts of the workflow differ from those of the run.
   bool force = false;
@@ -137,9 +137,9 @@ struct Fork {
 class WorkflowRun;
 
 // A run that begins at a checkpoint of another run, which is only read; two of one checkpoint are
-// branches side by side. resume() runs it; options.run_id is the branch's. Works wherever the
-// store, or a copy of the run, can be read. Errors: Errc::not_found; Errc::conflict, with the parts
-// that differ.
+// branches side by side. resume() runs it, with that run's inputs: run() and start_or_resume() with
+// others are Errc::conflict. options.run_id is the branch's. Works wherever the store, or a copy of
+// the run, can be read. Errors: Errc::not_found; Errc::conflict, with the parts that differ.
 [[nodiscard]] Result<WorkflowRun> rehydrate(const Workflow& workflow, std::string_view checkpoint,
                                             std::shared_ptr<CheckpointStore> store,
                                             WorkflowRunOptions options = {});
