@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <random>
 #include <string>
@@ -209,4 +210,35 @@ TEST_CASE("large values are shown as a whole, from any record on and of abandone
   const auto both = events(*store, "w", 3);
   REQUIRE_OK(both);
   CHECK(completed(both.value()) == 14);
+}
+
+namespace {
+
+// The processor's time for asking, answering and going on, with so many executors that ask.
+double time_to_answer(int executors) {
+  WorkflowBuilder builder("w");
+  std::vector<std::string> ids;
+  builder.port<int>("n").executor("start", [](const int& n) { return n; }).start("start");
+  for (int i = 0; i < executors; ++i) {
+    ids.push_back("e" + std::to_string(i));
+    builder.executor(ids.back(),
+                     [](const int& n, Context& context) { return context.request<int>("n", n); });
+  }
+  builder.fan_out("start", ids);
+  const auto graph = built(builder);
+  const std::clock_t begun = std::clock();
+  WorkflowRun run(graph, {.run_id = "w", .store = memory()});
+  CHECK_ERRC(Errc::suspended, run.run(1));
+  for (const std::string& id : ids) {
+    if (auto sent = run.answer(id + "/1/n/1", 1); !sent) FAIL(sent.error().detail);
+  }
+  REQUIRE_OK(run.resume());
+  return static_cast<double>(std::clock() - begun);
+}
+
+}  // namespace
+
+TEST_CASE("a question takes no longer if there are many others", "[workflow][growth]") {
+  const double few = time_to_answer(400);
+  CHECK(time_to_answer(1'600) < 9 * few);
 }

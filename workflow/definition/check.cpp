@@ -243,6 +243,9 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
   }
   for (const auto& [name, port] : spec.ports) {
     TRIAGE_TRYV(check_id(name, "port"));
+    if (name == decision_port) {
+      return wrong("port " + in_quotes(name) + " is the library's own; allowed is any other id");
+    }
   }
   for (const auto& [key, reduce] : spec.reducers) {
     if (!reduce) return wrong("the reducer of state key " + in_quotes(key) + " is a null function");

@@ -12,6 +12,9 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
+// The library's own port, at which executors' policies ask for decisions (SUSPEND).
+inline constexpr std::string_view decision_port = "triage.decision";
+
 // An edge out of an executor.
 struct Exit {
   std::size_t edge = 0;    // Index into Plan::edges.

@@ -149,10 +149,7 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
   const int index = ++requests_[std::string(port)];
   std::string id = node_.path + "/" + std::to_string(delivery_.occurrence) + "/" +
                    std::string(port) + "/" + std::to_string(index);
-  const State stored = around_.attempt.state();
-  const Json* const before = stored.find(std::string(request_prefix) + id);
-  std::optional<Asked> asked_before;
-  if (before != nullptr && before->is_object()) asked_before = asked_from(id, *before);
+  std::optional<Asked> asked_before = around_.requests->find(id);
   // What a person has said to a question of the origin is no answer to what an edit has made of it.
   if (asked_before && !around_.branch.empty() && asked_before->branch != around_.branch &&
       asked_before->payload != payload) {

@@ -34,9 +34,11 @@ struct Surroundings {
   bool stored = false;  // There is a store, so reads are recorded.
   bool refuses_effects = false;
   std::string branch{};  // This run, if it is a branch with edits; else empty.
-  Json rolled_back{};    // The attempt since the run was rolled back as a whole, if it was.
+  Json rolled_back{};    // The attempt since the run was rolled back as a whole, or restored.
   const std::map<std::string, Reconcile>* reconciliations = nullptr;
   Work* work = nullptr;
+  State before{};  // The run's at the start of the attempt.
+  const KnownRequests* requests = nullptr;
   const Halt* halt = nullptr;            // Null if nobody can ask for one.
   std::shared_ptr<Clock> given_clock{};  // The same, to sleep by, and for runs below this one.
 };

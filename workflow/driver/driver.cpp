@@ -32,6 +32,7 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       kept_(plan_.nodes.size()),
       work_(options.threads, options.pool) {
   around_.work = &work_;
+  around_.requests = &requests_;
   around_.halt = options_.halt;
   around_.reconciliations = options_.reconciliations;
   lending_ = std::make_shared<LendingClock>(options_.clock, work_, options_.halt);
@@ -53,7 +54,8 @@ void each_of(const State& state, std::string_view prefix, const Found& found) {
 }  // namespace
 
 Result<void> Driver::load(Driven& driven) {
-  before_ = attempt_.state();
+  before_ = around_.before = attempt_.state();
+  requests_.begin_with(before_);
   parts_.begin_with(before_);
   note_timeline(driven);
   note_rollback();

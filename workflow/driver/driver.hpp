@@ -100,7 +100,14 @@ class Driver {
     bool reused = false;
     bool patched = false;                      // It has changed a plan.
     std::optional<RecoveryAction> rollback{};  // Of the whole run, as decided by its policy.
+    bool decides = false;                      // Its policy has asked for a decision.
     std::optional<Error> unsaved{};            // Why its hook returned nothing to store.
+  };
+  // Decisions that an executor's policy has asked for, about one delivery.
+  struct Decided {
+    int number = 0;                    // That were made.
+    std::optional<Decision> newest{};  // Of these.
+    std::optional<Asked> open{};
   };
   struct Kept {
     std::unique_ptr<Instance> instance{};
@@ -135,6 +142,11 @@ class Driver {
   [[nodiscard]] int asked_here(const Delivery& delivery) const;
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
+  [[nodiscard]] Json executor_task(const Delivery& delivery) const;
+  [[nodiscard]] FailurePolicy for_the_workflow(const ExecutorOptions& own, Ended& ended);
+  void ask_for_decision(Ended& ended, const RecoveryAction& wanted, const std::string& failure);
+  [[nodiscard]] Decided decided_so_far(const Delivery& delivery) const;
+  [[nodiscard]] static bool take_decision(Ended& ended, const Decided& so_far);
   void store_ended(const Ended& ended);
   [[nodiscard]] Json stored_form(const Ended& ended, Shrunk shrunk) const;
   void store_finished(const Ended& ended);
@@ -177,6 +189,7 @@ class Driver {
   State before_{};  // The state at the start of the attempt.
   std::string timeline_{};
   Answers answers_{};
+  KnownRequests requests_{};
   Parts parts_{};
   Values values_;
   Scheduler scheduler_;

@@ -86,19 +86,18 @@ Result<bool> Driver::go_on_without_answers() {
 
 void Driver::store_asked(const Ended& ended) {
   Json patch = Json::object();
-  const State stored = attempt_.state();
   for (const Asked& asked : ended.asked) {
-    const std::string key = std::string(request_prefix) + asked.id;
-    const Json* known = stored.find(key);
-    if (known != nullptr && asked_from(asked.id, *known).branch == asked.branch) continue;
-    patch[key] = asked_json(asked);
+    const auto known = requests_.find(asked.id);
+    if (known && known->branch == asked.branch) continue;
+    patch[std::string(request_prefix) + asked.id] = asked_json(asked);
     const std::string answer = std::string(answer_prefix) + asked.id;
-    if (stored.contains(answer)) patch[answer] = nullptr;  // That was to another question.
+    if (answers_.contains(asked.id)) patch[answer] = nullptr;  // That was to another question.
     const std::string finished = finished_key(asked.executor, ended.delivery.occurrence);
-    if (stored.contains(finished)) patch[finished] = nullptr;  // As the origin of a branch had.
+    if (before_.contains(finished)) patch[finished] = nullptr;  // As the origin of a branch had.
   }
   if (patch.empty()) return;
   attempt_.update_state(std::move(patch));
+  for (const Asked& asked : ended.asked) requests_.add(asked);
   checkpoints_.recorded(ended.delivery.node, 0, 0);
   checkpoints_.happened(CheckpointTrigger::request_opened, ended.delivery.node,
                         ended.delivery.occurrence);

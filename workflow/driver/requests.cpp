@@ -3,7 +3,9 @@
 #include "base/digest.hpp"
 #include "records/finished.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -60,6 +62,116 @@ std::vector<Asked> open_requests(const State& state) {
     if (!finished && !has(std::string(answer_prefix) + asked.id)) open.push_back(std::move(asked));
   }
   return open;
+}
+
+void KnownRequests::add(const Asked& asked) {
+  const std::scoped_lock lock(mutex_);
+  added_.insert_or_assign(asked.id, asked);
+}
+
+std::optional<Asked> KnownRequests::find(const std::string& id) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto added = added_.find(id); added != added_.end()) return added->second;
+  }
+  const Json* before = before_.find(std::string(request_prefix) + id);
+  if (before == nullptr || !before->is_object()) return std::nullopt;
+  return asked_from(id, *before);
+}
+
+int KnownRequests::asked_by(const std::string& branch, const std::string& prefix) const {
+  std::set<std::string> ids;
+  const auto count = [&](const Asked& asked) {
+    if (asked.branch == branch && asked.port != decision_port) ids.insert(asked.id);
+  };
+  if (!before_.empty()) {
+    const std::string keys = std::string(request_prefix) + prefix;
+    const State::Values& values = *before_.values();
+    for (auto one = values.lower_bound(keys); one != values.end() && one->first.rfind(keys, 0) == 0;
+         ++one) {
+      count(asked_from(one->first.substr(request_prefix.size()), *one->second));
+    }
+  }
+  const std::scoped_lock lock(mutex_);
+  for (auto one = added_.lower_bound(prefix);
+       one != added_.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    count(one->second);
+  }
+  return static_cast<int>(ids.size());
+}
+
+namespace {
+
+using Kind = RecoveryAction::Kind;
+
+bool tries_again(Kind kind) {
+  return kind == Kind::retry || kind == Kind::replan || kind == Kind::rollback ||
+         kind == Kind::resume;
+}
+
+// Those that a workflow can carry out.
+std::vector<std::string> allowed_of(const RecoveryAction& wanted) {
+  std::vector<std::string> allowed;
+  for (const Kind kind :
+       {Kind::retry, Kind::replan, Kind::rollback, Kind::resume, Kind::escalate, Kind::abort}) {
+    const std::string name(to_string(kind));
+    const auto& own = wanted.allowed_actions;
+    if (own.empty() || std::find(own.begin(), own.end(), name) != own.end()) {
+      allowed.push_back(name);
+    }
+  }
+  return allowed;
+}
+
+std::string text_in(const Json& object, const char* key) {
+  const bool there = object.is_object() && object.contains(key) && object[key].is_string();
+  return there ? object[key].get<std::string>() : std::string();
+}
+
+std::optional<Kind> kind_of(const Json& answer) {
+  return parse_recovery_kind(answer.is_string() ? answer.get<std::string>()
+                                                : text_in(answer, "action"));
+}
+
+}  // namespace
+
+Json decision_payload(const RecoveryAction& wanted, const std::string& failure) {
+  Json payload{{"failure", failure}, {"allowed", allowed_of(wanted)}};
+  if (!wanted.message.empty()) payload["message"] = wanted.message;
+  if (wanted.until) {  // As for any run that is due.
+    const auto& own = wanted.allowed_actions;
+    const std::string resume(to_string(Kind::resume));
+    const bool may = own.empty() || std::find(own.begin(), own.end(), resume) != own.end();
+    payload["then"] = may ? resume : own.front();
+  }
+  return payload;
+}
+
+Result<void> check_decision(const Asked& asked, const Json& answer) {
+  const Json allowed = asked.payload.is_object() ? asked.payload.value("allowed", Json()) : Json();
+  const auto kind = kind_of(answer);
+  std::string names;
+  for (const Json& one : allowed) {
+    if (kind && one == to_string(*kind)) return outcome::success();
+    names += (names.empty() ? "" : ", ") + show(one);
+  }
+  return Error{Errc::invalid_argument, "the decision is " + printable(show(answer)) +
+                                           "; allowed are " + names +
+                                           ", or an object with one of them as \"action\" and "
+                                           "perhaps a \"message\""};
+}
+
+Decision decision_from(const Asked& asked, const Answer& answer) {
+  const Json& payload = asked.payload;
+  const Json value = !answer.expired       ? answer.value
+                     : payload.is_object() ? payload.value("then", Json())
+                                           : Json();
+  const auto kind = kind_of(value);
+  if (kind && tries_again(*kind)) return {.tries_again = true, .error = {Errc::escalated, ""}};
+  std::string text = answer.expired ? "nobody decided in time" : "it was decided to give up";
+  if (!text_in(value, "message").empty()) text = text_in(value, "message");
+  return {.error = {kind == Kind::abort ? Errc::aborted : Errc::escalated,
+                    text + "; the failure was: " + text_in(payload, "failure")}};
 }
 
 std::string answer_signal(const Asked& asked, std::string_view timeline) {

@@ -2,11 +2,15 @@
 #pragma once
 // Requests to people and external programs: their stored form, and how they were settled.
 
+#include "definition/plan.hpp"
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
+#include "triage/policy.hpp"
+#include "triage/result.hpp"
 #include "triage/state.hpp"
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +26,8 @@ struct Asked {
   std::string type{};
   Json payload{};
   std::optional<WallTime> expires{};
-  std::string branch{};  // The edited branch that asked it; empty: another run.
+  std::string branch{};  // The edited branch that asked it; empty: another run. Of a decision: the
+                         // run that asks for it.
   std::string signal{};  // The signal that answers it; only set if read from a store.
 };
 
@@ -41,6 +46,38 @@ using Answers = std::map<std::string, Answer, std::less<>>;  // By request.
 [[nodiscard]] std::vector<Asked> open_requests(const State& state);
 // {"value"} or {"expired"}, as stored and sent; empty if it is neither.
 [[nodiscard]] std::optional<Answer> answer_from(const Json& stored);
+
+// The requests of the state at the start of an attempt, and those added since. Copying the state in
+// order to look one up would take as long as there are requests. Thread-safe, once it has begun.
+class KnownRequests {
+ public:
+  void begin_with(State before) { before_ = std::move(before); }
+  void add(const Asked& asked);
+  [[nodiscard]] std::optional<Asked> find(const std::string& id) const;
+  // How many whose ids begin so this branch has asked itself, without decisions.
+  [[nodiscard]] int asked_by(const std::string& branch, const std::string& prefix) const;
+
+ private:
+  State before_{};
+  mutable std::mutex mutex_{};
+  std::map<std::string, Asked> added_{};
+};
+
+// Of the answers at decision_port.
+inline constexpr std::string_view decision_type = "decision";
+
+// A person's decision about a failure.
+struct Decision {
+  bool tries_again = false;
+  Error error;  // Else: how the delivery fails.
+};
+// The request's payload: the failure, what is asked, and which actions are allowed.
+[[nodiscard]] Json decision_payload(const RecoveryAction& wanted, const std::string& failure);
+// `answer` is an action, or {"action", "message"}. Errors: Errc::invalid_argument, with what is
+// allowed.
+[[nodiscard]] Result<void> check_decision(const Asked& asked, const Json& answer);
+// What a checked answer means, or that there was none in time.
+[[nodiscard]] Decision decision_from(const Asked& asked, const Answer& answer);
 
 // The name of the signal that settles a request in the state's timeline. Only the first one counts,
 // whether an answer or an expiry.

@@ -120,8 +120,7 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
                  "an effect on a resource needs a store that tells all who act "
                  "on it what has happened; a MemoryStore will do"};
   }
-  const State state = around_.attempt.state();
-  const Json* origin = state.find(root_key);
+  const Json* origin = around_.before.find(root_key);
   const RunId root = origin != nullptr ? origin->get<RunId>() : around_.attempt.run_id();
   const Json resource{{"resource", act.resource}};
   const Json task{{"resource", act.resource}, {"key", act.key}};
@@ -175,9 +174,11 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
        .store = around_.store,
        .clock = around_.given_clock,
        .reconciliations = *around_.reconciliations});
+  const ResumeOptions options{.run = {.deadline = inner_.deadline(), .parent = &inner_},
+                              .revive = true};
   bool began_at_once = false;
   for (;;) {
-    auto done = agent.run_or_resume(own, task, {.run = {.parent = &inner_}, .revive = true});
+    auto done = agent.run_or_resume(own, task, options);
     if (thrown) std::rethrow_exception(thrown);
     if (refused && !done) return *std::move(refused);
     const bool conflict = !done && done.error().code == Errc::conflict;

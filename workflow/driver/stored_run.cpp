@@ -141,12 +141,16 @@ Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) 
   TRIAGE_TRYV(check_library_keys(latest.state));
   const std::string timeline = timeline_of(latest.state);
   std::vector<Asked> pending = open_requests(latest.state);
+  // A branch asks for its own decisions.
+  std::erase_if(pending,
+                [&](const Asked& one) { return one.port == decision_port && one.branch != run; });
   for (Asked& one : pending) one.signal = answer_signal(one, timeline);
   return outcome::success(std::move(pending));
 }
 
 Result<void> check_answer(const Workflow& workflow, const Asked& asked, const Json& answer) {
   TRIAGE_TRYV(check_json(answer, "an answer"));
+  if (asked.port == decision_port) return check_decision(asked, answer);
   const Plan& plan = workflow.body()->plan();
   const auto node = plan.node_of.find(asked.executor);
   if (node != plan.node_of.end()) {

@@ -31,7 +31,7 @@ enum class RollbackScope : std::uint8_t {
 struct ExecutorOptions {
   std::string version = "1";  // Part of the fingerprint: change it to stop old runs from resuming.
   // Handles failures within one delivery. Empty: the run fails at once and can be resumed. The
-  // count of attempts survives a crash.
+  // count of attempts survives a crash. Its SUSPEND is a request at the port "triage.decision".
   std::optional<FailurePolicy> policy{};
   Duration timeout{0};  // Per attempt at a delivery, as Context::deadline; 0: none.
   // How long an attempt may go without a step, message, output or usage; 0: no limit. After that it

@@ -108,7 +108,8 @@ struct DeliveryView {
 struct PendingRequest {
   std::string id{};  // "PATH/OCCURRENCE/PORT/N": stable across processes and replays.
   std::string executor{};
-  std::string port{};
+  std::string
+      port{};  // "triage.decision": an executor's policy asks what to do (docs/workflows.md).
   Json payload{};
   std::optional<WallTime> expires{};  // From then on answers are refused.
 };

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// Running a delivery under its executor's own policy, whose attempts are a run of their own below
+// the workflow's.
+#include "base/digest.hpp"
+#include "base/run_catching.hpp"
+#include "driver.hpp"
+#include "triage/agent.hpp"
+#include "triage/detail/store_now.hpp"
+#include "triage/detail/try.hpp"
+
+#include <utility>
+
+namespace triage::inline v0_1::workflow::detail {
+namespace {
+
+using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
+
+std::string requests_of(const std::string& path, int occurrence) {
+  return path + "/" + std::to_string(occurrence) + "/";
+}
+
+std::string decision_id(const std::string& path, int occurrence, int number) {
+  return requests_of(path, occurrence) + std::string(decision_port) + "/" + std::to_string(number);
+}
+
+// How many requests of a delivery have been settled. Decisions are about its run, not part of it.
+std::size_t answered(const Answers& answers, const std::string& path, int occurrence) {
+  const std::string prefix = requests_of(path, occurrence);
+  const std::string decisions = prefix + std::string(decision_port) + "/";
+  std::size_t count = 0;
+  for (auto one = answers.lower_bound(prefix);
+       one != answers.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    if (one->first.rfind(decisions, 0) != 0) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+FailurePolicy fail_at_once() {
+  FailurePolicy policy;
+  policy.otherwise(Strategy("none", [](const FailureContext& failure) {
+    return RecoveryAction::escalate(failure.text);
+  }));
+  return policy;
+}
+
+// The executor's policy, except for what the workflow carries out: its rollback, and a person's
+// decision, which is a request like others. Both end the executor's run.
+FailurePolicy Driver::for_the_workflow(const ExecutorOptions& own, Ended& ended) {
+  FailurePolicy policy;
+  policy.otherwise(Strategy(
+      "for_the_workflow(" + own.policy->describe() + ")",
+      [this, &own, &ended](const FailureContext& failure) {
+        RecoveryAction action = own.policy->decide(failure);
+        if (action.kind == RecoveryAction::Kind::suspend) {
+          ask_for_decision(ended, action, failure.text);
+          return RecoveryAction::escalate("the failure waits for a decision: " + failure.text);
+        }
+        const bool rolls_back = action.kind == RecoveryAction::Kind::rollback &&
+                                own.rollback == RollbackScope::workflow;
+        if (!rolls_back) return action;
+        ended.rollback = std::move(action);
+        return RecoveryAction::escalate("the whole workflow rolls back");
+      }));
+  return policy;
+}
+
+// Stored before the executor's run ends: if the process died in between, the delivery would be
+// tried again without anybody's decision.
+void Driver::ask_for_decision(Ended& ended, const RecoveryAction& wanted,
+                              const std::string& failure) {
+  const std::string& path = plan_.nodes[ended.delivery.node].path;
+  const int occurrence = ended.delivery.occurrence;
+  Asked asked{.id = decision_id(path, occurrence, decided_so_far(ended.delivery).number + 1),
+              .executor = path,
+              .port = std::string(decision_port),
+              .type = std::string(decision_type),
+              .payload = decision_payload(wanted, failure),
+              .expires = wanted.until,
+              .branch = attempt_.run_id()};
+  if (!asked.expires && wanted.expires_after) {
+    asked.expires = options_.clock->wall_now() +
+                    std::chrono::duration_cast<std::chrono::milliseconds>(*wanted.expires_after);
+  }
+  ended.asked = {std::move(asked)};
+  ended.decides = true;
+  store_asked(ended);
+  triage::detail::store_now(attempt_);
+}
+
+// Those of this run: a branch tries the delivery again itself.
+Driver::Decided Driver::decided_so_far(const Delivery& delivery) const {
+  const std::string& path = plan_.nodes[delivery.node].path;
+  Decided so_far;
+  for (;;) {
+    const auto asked = requests_.find(decision_id(path, delivery.occurrence, so_far.number + 1));
+    if (!asked || asked->branch != attempt_.run_id()) return so_far;
+    const auto answer = answers_.find(asked->id);
+    if (answer == answers_.end()) {
+      so_far.open = *asked;
+      return so_far;
+    }
+    ++so_far.number;
+    so_far.newest = decision_from(*asked, answer->second);
+  }
+}
+
+// True if the delivery is not to be tried: nobody has decided yet, or against it.
+bool Driver::take_decision(Ended& ended, const Decided& so_far) {
+  if (so_far.open) {
+    ended.asked = {*so_far.open};
+    ended.status = Status::parked;
+    return true;
+  }
+  if (!so_far.newest || so_far.newest->tries_again) return false;
+  ended.status = Status::failed;
+  ended.error = so_far.newest->error;
+  return true;
+}
+
+// How many of its requests an edited branch has asked itself.
+int Driver::asked_here(const Delivery& delivery) const {
+  if (around_.branch.empty()) return 0;
+  return requests_.asked_by(around_.branch,
+                            requests_of(plan_.nodes[delivery.node].path, delivery.occurrence));
+}
+
+// What the delivery's own run is for: if any of it is different, it is another run.
+Json Driver::executor_task(const Delivery& delivery) const {
+  const std::string& path = plan_.nodes[delivery.node].path;
+  Json task{{"executor", path},
+            {"occurrence", delivery.occurrence},
+            {"input", digest_of(delivery.message)},
+            {"answers", answered(answers_, path, delivery.occurrence)}};
+  if (!around_.rolled_back.is_null()) task["rolled_back"] = around_.rolled_back;
+  if (const int asked = asked_here(delivery); asked > 0) task["asked_here"] = asked;
+  // It had finished, and what it read then is different now: that result is not this one's.
+  const Json* outdated =
+      before_.empty() ? nullptr : before_.find(finished_key(path, delivery.occurrence));
+  if (outdated != nullptr && outdated->is_object() && !outdated->contains("failed")) {
+    task["outdated"] = triage::detail::digest(show(*outdated)).substr(0, 16);
+  }
+  return task;
+}
+
+// A separate run keeps counting attempts after a crash. Its result is the delivery's stored form,
+// so that a delivery stored only there is not run again.
+void Driver::call_under_policy(Ended& ended) {
+  const PlanNode& node = plan_.nodes[ended.delivery.node];
+  const Decided decided = decided_so_far(ended.delivery);
+  ended.rollback.reset();
+  ended.decides = false;
+  if (take_decision(ended, decided)) return;
+  bool called = false;
+  const Inner try_once = [&](const Json&, Attempt& inner) -> Result<Json> {
+    called = true;
+    call_once(ended, inner);
+    if (ended.thrown) std::rethrow_exception(ended.thrown);
+    if (ended.error) return *ended.error;
+    // Nothing to be taken for the delivery's result; see go_on.
+    if (ended.status == Status::parked || ended.unsaved) return Json();
+    // In full, because the parts of a run that was rolled back may be gone by then.
+    Json none;
+    return stored_form(ended, {.fresh = none});
+  };
+  const ExecutorOptions& own = node.spec->options;
+  const TriageAgent<Inner> agent(try_once,
+                                 own.policy ? for_the_workflow(own, ended) : fail_at_once(),
+                                 {.name = node.spec->id,
+                                  .version = own.version,
+                                  .store = options_.store,
+                                  .limits = own.limits.value_or(Limits{}),
+                                  .clock = lending_});
+  const Json task = executor_task(ended.delivery);
+  // The workflow's deadline now, not that of the go in which this run began. And the workflow has
+  // checked what may differ from the parts that it began with.
+  const ResumeOptions options{.accept_changed = true,
+                              .run = {.deadline = attempt_.deadline(), .parent = &attempt_}};
+  const auto go_on = [&]() -> Result<Json> {
+    if (!options_.store) return agent.run(task, options.run);
+    const RunId id = inner_run_id(attempt_.run_id(), show(task));
+    Result<Json> done = agent.run_or_resume(id, task, options);
+    // It had asked, and has no answer yet; or its hook had failed, so what it knew is lost.
+    if (done && !called && done.value().is_null()) {
+      TRIAGE_TRYV(triage::detail::run_catching([&] { return options_.store->erase(id); }));
+      done = agent.run_or_resume(id, task, options);
+    }
+    if (done || called) return done;
+    // It had failed before this run was gone on with. What is aborted or poisoned stays so.
+    const bool failed_before = done.error().code == Errc::escalated;
+    if (failed_before && (options_.retry_failed || decided.newest)) {
+      return agent.resume_run(id, options);
+    }
+    // A run below it waits for a decision, which may have been made.
+    const auto& waits = done.error().suspension();
+    if (waits && !waits->until) return agent.resume_run(id, options);
+    return done;
+  };
+  Result<Json> done = go_on();
+  if (!done) {
+    ended.status = ended.decides ? Status::parked : Status::failed;
+    ended.thrown = nullptr;
+    ended.error.reset();
+    if (!ended.decides) ended.error = std::move(done).error();
+    return;
+  }
+  if (ended.status == Status::parked || called) return;
+  const std::string key = finished_key(node.path, ended.delivery.occurrence);
+  auto finished = from_stored(plan_, parts_, key, done.value());
+  ended.status = finished ? Status::done : Status::failed;
+  if (finished) {
+    ended.finished = std::move(finished).value();
+  } else {
+    ended.error = std::move(finished).error();
+  }
+}
+
+}  // namespace triage::inline v0_1::workflow::detail
