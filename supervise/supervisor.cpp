@@ -9,6 +9,7 @@
 #include "supervise/protocol/recovery_file.hpp"
 #include "supervise/spec/command_gates.hpp"
 #include "supervise/workspace/attempt_files.hpp"
+#include "triage/detail/cancel_token.hpp"
 #include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/try.hpp"
 
@@ -239,7 +240,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   }
   if (interrupted(end)) options_.signals->stop();
   const auto doubt = protocol.doubt();
-  if (doubt && !attempt.stop_token().stop_requested()) ask_again(attempt, *doubt);
+  if (doubt && !detail::cancel_token(attempt).stop_requested()) ask_again(attempt, *doubt);
   return failed(spec, attempt, end, protocol, adapted);
 }
 

@@ -90,6 +90,9 @@ class Attempt {
   [[nodiscard]] const std::string& run_id() const;
   // Null in the first attempt of a run.
   [[nodiscard]] const Recovery* recovery() const noexcept;
+  // Triggered by a stop, and when the time of the attempt or of the run is over: attempt_timeout,
+  // the deadline or max_elapsed, or that of a run around it. The first call for a run with a
+  // deadline or max_elapsed sets an alarm (Clock::alarm: a thread), until the attempt ends.
   [[nodiscard]] std::stop_token stop_token() const;
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 

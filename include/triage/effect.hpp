@@ -39,7 +39,7 @@ struct EffectCall {
                                   // origin's key. A compensation has its own.
   Json result{};                  // In a compensation, what the effect returned; else null.
   std::optional<TimePoint> deadline{};  // Return before it; nothing is killed.
-  std::stop_token stop_token{};
+  std::stop_token stop_token{};  // Triggered by a stop and by attempt_timeout, not by `deadline`.
 };
 
 // Thrown by an effect's function if certainly nothing happened: the key is free again.

@@ -4,6 +4,7 @@
 #include "run/attempt_pool.hpp"
 #include "run/run.hpp"
 #include "storage/run_keys.hpp"
+#include "triage/detail/cancel_token.hpp"
 #include "triage/detail/compact_now.hpp"
 #include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/store_now.hpp"
@@ -26,7 +27,7 @@ const Recovery* Attempt::recovery() const noexcept {
   return use ? use.run().recovery(number()) : nullptr;
 }
 std::stop_token Attempt::stop_token() const {
-  if (const AttemptUse use(*this); use) return use.run().attempt_stop_token();
+  if (const AttemptUse use(*this); use) return use.run().timed_stop_token();
   std::stop_source ended;
   ended.request_stop();
   return ended.get_token();
@@ -183,6 +184,11 @@ Result<CheckpointId> own_checkpoint(Attempt& attempt, std::string_view label) {
   const AttemptUse use(attempt);
   if (!use) return ended_attempt();
   return use.run().checkpoint(use.number(), label);
+}
+
+std::stop_token cancel_token(const Attempt& attempt) {
+  if (const AttemptUse use(attempt); use) return use.run().attempt_stop_token();
+  return attempt.stop_token();
 }
 
 void store_now(Attempt& attempt) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Attempts with a time limit: AgentOptions::attempt_timeout.
+// Attempts with a time limit: AgentOptions::attempt_timeout, and the end of the whole run's time.
 #include "run/attempt_time.hpp"
 
 #include "run/run.hpp"
+
+#include "triage/detail/saturate.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,6 +18,10 @@ std::string time_is_over(Duration timeout) {
   using std::chrono::milliseconds;
   return "the attempt took longer than its " +
          std::to_string(std::chrono::duration_cast<milliseconds>(timeout).count()) + " ms";
+}
+
+TimePoint later(TimePoint from, Duration length) {
+  return TimePoint(Duration(saturating_add(from.time_since_epoch().count(), length.count())));
 }
 
 }  // namespace
@@ -52,9 +58,42 @@ std::optional<TimePoint> Run::attempt_deadline() const {
   if (core_.options.attempt_timeout != Duration::zero()) {
     const Lock lock(mutex_);
     const AttemptTime* time = attempt_time();
-    if (time != nullptr) until = std::min(until.value_or(time->until()), time->until());
+    if (time != nullptr) until = earlier(until, time->until());
   }
   return until;
+}
+
+// When the run's time is over, or that of a run around it: a deadline or Limits::max_elapsed.
+std::optional<TimePoint> Run::run_time_ends() const {
+  std::optional<TimePoint> ends = options_.deadline;
+  if (limits().max_elapsed != Duration::zero() && data_ && data_->started_at) {
+    ends = earlier(ends, later(*data_->started_at, limits().max_elapsed));
+  }
+  return options_.parent == nullptr ? ends : earlier(ends, options_.parent->run_->run_time_ends());
+}
+
+// The alarm is set when a callable first asks, because it may cost a thread.
+std::stop_token Run::timed_stop_token() {
+  const std::stop_token cancelled = attempt_stop_token();
+  const std::optional<TimePoint> ends = run_time_ends();
+  if (!ends) return cancelled;
+  RunData& b = data();
+  std::unique_ptr<AttemptTime> made;
+  Lock lock(mutex_);
+  if (!b.extras().run_time) {
+    lock.unlock();  // A clock may ring other alarms meanwhile, and their callbacks lock.
+    made = std::make_unique<AttemptTime>(*core_.clock, *ends, cancelled);
+    lock.lock();
+    if (!b.extras().run_time) b.extras().run_time = std::move(made);
+  }
+  return b.extras().run_time->token();
+}
+
+// From here on nothing triggers the tokens that the attempt gave out.
+void Run::end_run_time() {
+  std::unique_ptr<AttemptTime> time;  // As above.
+  const Lock lock(mutex_);
+  if (data_->made_extras) time = std::move(data_->made_extras->run_time);
 }
 
 // Whether the current attempt's time is over.

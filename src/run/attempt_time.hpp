@@ -5,10 +5,18 @@
 #include "run/linked_stop.hpp"
 #include "triage/clock.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <stop_token>
 
 namespace triage::inline v0_1::detail {
+
+// Null: no end.
+[[nodiscard]] inline std::optional<TimePoint> earlier(std::optional<TimePoint> a,
+                                                      std::optional<TimePoint> b) noexcept {
+  return a && b ? std::min(a, b) : a ? a : b;
+}
 
 class AttemptTime {
  public:

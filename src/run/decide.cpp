@@ -54,7 +54,6 @@ void Run::describe_situation(Situation& s) {
   RunData& b = *data_;
   s.context = &b.context();
   s.attempts = attempt_ - b.journal.suspended_attempts();
-  s.has_deadline = deadline().has_value();
   s.can_suspend = outlives_process();
   s.no_attempt = b.no_attempt;
   s.gate_closed = b.gate_closed;
@@ -203,13 +202,9 @@ void Run::measure_time() {
   const TimePoint instant = now();
   context.elapsed = instant - data_->started_at.value_or(instant);
   context.remaining.reset();
-  if (const auto until = deadline()) {
+  if (const auto until = earlier(deadline(), run_time_ends())) {
     context.remaining = Duration(
         saturating_subtract(until->time_since_epoch().count(), instant.time_since_epoch().count()));
-  }
-  if (limits().max_elapsed != Duration::zero()) {
-    const Duration left = limits().max_elapsed - context.elapsed;
-    context.remaining = context.remaining ? std::min(*context.remaining, left) : left;
   }
 }
 

@@ -27,17 +27,12 @@ const std::stop_token& Run::nested_stop_token() const noexcept {
 }
 
 std::optional<TimePoint> Run::nested_deadline() const noexcept {
-  const std::optional<TimePoint> own = options_.deadline;
-  const std::optional<TimePoint> theirs = options_.parent->run_->attempt_deadline();
-  if (theirs && (!own || *theirs < *own)) return theirs;
-  return own;
+  return earlier(options_.deadline, options_.parent->run_->attempt_deadline());
 }
 
 std::optional<TimePoint> Run::lasting_deadline() const noexcept {
-  if (options_.parent == nullptr) return options_.deadline;
   const std::optional<TimePoint> own = options_.deadline;
-  const std::optional<TimePoint> theirs = options_.parent->run_->lasting_deadline();
-  return theirs && (!own || *theirs < *own) ? theirs : own;
+  return options_.parent == nullptr ? own : earlier(own, options_.parent->run_->lasting_deadline());
 }
 
 void Run::link_stop_tokens() {

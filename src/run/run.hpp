@@ -113,14 +113,14 @@ class Run {
   // matches this call, which then starts a new run.
   static std::optional<Outcome> continue_child(const AgentCore& core, Call call,
                                                const RunOptions& options, bool* degraded);
-  // For Attempt (run_gates.cpp).
+  // For Attempt (run_gates.cpp, propose.cpp, signals.cpp).
   Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
                             bool retry);
   Result<Reservation> reserve(int attempt, const Usage& estimate);
-  // For Attempt (propose.cpp, signals.cpp).
   Result<void> propose_step(int attempt, const Step& step);
-  // For Attempt and nested runs (attempt_time.cpp): the current attempt's, or else the run's.
+  // For Attempt and nested runs; timed: also triggered at the end of the run's time.
   [[nodiscard]] std::stop_token attempt_stop_token() const;
+  [[nodiscard]] std::stop_token timed_stop_token();
   [[nodiscard]] std::optional<TimePoint> attempt_deadline() const;
   Result<void> sleep_until(int attempt, WallTime when);
   Result<void> sleep_for(int attempt, std::string_view name, Duration length);
@@ -129,8 +129,7 @@ class Run {
   Result<std::optional<Json>> wait_for_signal(int attempt, std::string_view name,
                                               WallTime deadline);
   Result<std::optional<Json>> signal_received(int attempt, std::string_view name);
-  // The attempt fails as it was reported, whatever the callable returns.
-  void note_stopped(int attempt);
+  void note_stopped(int attempt);  // It fails as reported, whatever the callable returns.
   Result<void> keep_lease(int attempt);
   [[nodiscard]] bool can_suspend(int attempt);
 
@@ -196,8 +195,7 @@ class Run {
   // The store's thread failed, or a call that tells nobody.
   void notice_failure(const Error& failure);
   void tell_detached(const Error& failure);
-  // For effects, labelled checkpoints and suspensions. `at`: the record that must be stored, if the
-  // caller's thread is not the only one that records.
+  // For what must be stored. `at`: the record, if other threads record, too.
   Result<void> drain_strictly(Sequence at = 0);
   Result<void> store_end();  // Retries storing the run's end.
   void give_up_refused(Error why);
@@ -248,6 +246,8 @@ class Run {
   [[nodiscard]] bool end_attempt_time();  // True if its time was over.
   [[nodiscard]] const AttemptTime* attempt_time() const noexcept;
   [[nodiscard]] bool attempt_is_over() const;
+  [[nodiscard]] std::optional<TimePoint> run_time_ends() const;
+  void end_run_time();
   [[nodiscard]] Error out_of_time(int attempt);
   void blame_attempt_time();
 

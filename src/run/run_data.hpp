@@ -32,6 +32,7 @@ struct RareRunData {
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
   ProvenArguments proven_arguments{};
   std::unique_ptr<AttemptTime> attempt_time{};      // Of the current attempt, if limited.
+  std::unique_ptr<AttemptTime> run_time{};          // Of the run, once its attempt asked.
   std::shared_ptr<const AgentContract> contract{};  // The callable's; null: the agent's.
   std::vector<StepBreach> breaches{};               // By steps of the attempt.
   std::optional<Classification> broken_return{};    // Why the returned value is not a success.

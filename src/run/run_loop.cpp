@@ -214,6 +214,7 @@ Input Run::invoke() {
       leave_attempt(true, ended);
     return result;
   }
+  end_run_time();
   return settle(result, over);
 }
 

@@ -145,7 +145,7 @@ std::optional<std::string> RunMachine::exhausted_limit() const {
            std::to_string(std::chrono::duration<double>(limits_.max_elapsed).count()) +
            " s) is over";
   }
-  if (s.has_deadline && context.remaining && *context.remaining <= Duration::zero()) {
+  if (context.remaining && *context.remaining <= Duration::zero()) {
     return "the deadline has passed";
   }
   if (s.no_attempt != nullptr) return s.no_attempt;

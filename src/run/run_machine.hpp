@@ -89,8 +89,7 @@ struct Ending {
 struct Situation {
   // --- Facts, set before `classified`; `can_suspend` and the time also before `decided`.
   const FailureContext* context = nullptr;
-  int attempts = 0;  // Those that count against the limits.
-  bool has_deadline = false;
+  int attempts = 0;                       // Those that count against the limits.
   bool can_suspend = false;               // The run can outlive this process.
   const char* no_attempt = nullptr;       // Why no further attempt can be made; static.
   bool gate_closed = false;               // A gate refused and named no time to retry.

@@ -18,7 +18,8 @@ FLOORS = [
     {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "reference_store", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts", "detail/sealed_record"},
     {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
-     "detail/run_loop", "detail/store_now", "detail/compact_now", "detail/own_checkpoint"},
+     "detail/run_loop", "detail/store_now", "detail/compact_now", "detail/cancel_token",
+     "detail/own_checkpoint"},
     # The wing of many agents: nothing below it knows it, and it names no plug-in.
     {"workflow/agent_executor", "workflow/checkpoints", "workflow/context", "workflow/crew", "workflow/events", "workflow/executor", "workflow/flow", "workflow/inspect", "workflow/memory", "workflow/message", "workflow/roundtrip", "workflow/run",
      "workflow/task_graph", "workflow/team", "workflow/workflow"},

@@ -24,6 +24,12 @@ struct Timed {
     options.attempt_timeout = timeout;
     return options;
   }
+  // Without a time limit, and with the classifier that knows deadlines.
+  [[nodiscard]] AgentOptions judged() const {
+    AgentOptions options = this->options(0s);
+    options.classifier = nullptr;
+    return options;
+  }
 };
 
 }  // namespace
@@ -162,4 +168,114 @@ TEST_CASE("an attempt is asked to stop by the machine's clock, too", "[timeout]"
                           },
                           answers({RecoveryAction::escalate()}), options};
   CHECK(agent.run("x").error().failure()->type() == FailureType::timeout);
+}
+
+TEST_CASE("the end of the run's time asks an attempt to stop, and is a timeout, no cancellation",
+          "[timeout]") {
+  Timed timed;
+  const bool by_deadline = GENERATE(true, false);
+  int attempts = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            ++attempts;
+                            const std::stop_token stop = attempt.stop_token();
+                            timed.clock->advance(9s);
+                            CHECK_FALSE(attempt.stop_token().stop_requested());
+                            timed.clock->advance(1s);
+                            CHECK(stop.stop_requested());
+                            CHECK(attempt.stop_token().stop_requested());
+                            return attempt.fail({.text = "stopped"});
+                          },
+                          answers({RecoveryAction::retry()}), timed.judged()};
+  RunOptions options{.run_id = "r"};
+  if (by_deadline) {
+    options.deadline = timed.clock->now() + 10s;
+  } else {
+    options.limits = Limits{.max_elapsed = 10s};
+  }
+  const auto failed = agent.run("x", options);
+  CHECK_ERRC(Errc::escalated, failed);
+  CHECK(failed.error().failure()->type() == FailureType::timeout);
+  CHECK(timed.kit.store->run("r").value().status == RunStatus::escalated);
+  CHECK(attempts == 1);
+}
+
+TEST_CASE("a nested run's attempt is asked to stop when the time of the outer run is over",
+          "[timeout]") {
+  Timed timed;
+  bool stopped = false;
+  std::optional<Errc> ended;
+  const TriageAgent inner{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            const std::stop_token stop = attempt.stop_token();
+                            timed.clock->advance(10s);
+                            stopped = stop.stop_requested();
+                            return attempt.fail({.text = "stopped"});
+                          },
+                          answers({RecoveryAction::retry()}), timed.judged()};
+  const TriageAgent outer{[&](const std::string& task, Attempt& attempt) {
+                            static_cast<void>(attempt.stop_token());
+                            auto result = inner.run(task, {.parent = &attempt});
+                            ended = result.error().code;
+                            return result;
+                          },
+                          answers({RecoveryAction::escalate()}), timed.judged()};
+  const bool by_deadline = GENERATE(true, false);
+  RunOptions options{};
+  if (by_deadline) {
+    options.deadline = timed.clock->now() + 10s;
+  } else {
+    options.limits = Limits{.max_elapsed = 10s};
+  }
+  const auto failed = outer.run("x", options);
+  CHECK(stopped);
+  CHECK(ended == Errc::escalated);
+  CHECK(failed.error().failure()->type() == FailureType::timeout);
+}
+
+TEST_CASE("a token that outlives its attempt does not hear of the run's deadline", "[timeout]") {
+  Timed timed;
+  std::stop_token kept;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            const std::stop_token stop = attempt.stop_token();
+                            if (attempt.number() == 1) {
+                              kept = stop;
+                              return attempt.fail({.text = "try again"});
+                            }
+                            timed.clock->advance(1h);
+                            CHECK(stop.stop_requested());
+                            return 7;
+                          },
+                          answers({RecoveryAction::retry()}), timed.judged()};
+  CHECK(agent.run("x", {.deadline = timed.clock->now() + 10s}).value() == 7);
+  CHECK_FALSE(kept.stop_requested());
+}
+
+TEST_CASE("no alarm is set for an attempt that does not ask for its stop token", "[timeout]") {
+  struct Counting final : Clock {
+    testing::SimulatedClock inner{};
+    int alarms = 0;
+    TimePoint now() override { return inner.now(); }
+    WallTime wall_now() override { return inner.wall_now(); }
+    bool sleep_until(TimePoint when, std::stop_token stop) override {
+      return inner.sleep_until(when, std::move(stop));
+    }
+    std::unique_ptr<Alarm> alarm(TimePoint when, std::function<void()> ring) override {
+      ++alarms;
+      return inner.alarm(when, std::move(ring));
+    }
+  };
+  const auto clock = std::make_shared<Counting>();
+  const TriageAgent agent{[](int asks, Attempt& attempt) {
+                            for (int i = 0; i < asks; ++i) {
+                              static_cast<void>(attempt.stop_token());
+                            }
+                            attempt.record_step({.action = "look"});
+                            return asks;
+                          },
+                          answers({RecoveryAction::escalate()}),
+                          {.clock = clock}};
+  const RunOptions options{.deadline = clock->now() + 10s};
+  CHECK(agent.run(0, options).value() == 0);
+  CHECK(clock->alarms == 0);
+  CHECK(agent.run(2, options).value() == 2);
+  CHECK(clock->alarms == 1);
 }

@@ -136,7 +136,6 @@ class RandomCourse {
   // What the driver reports of a failure, or of the time of a decision.
   void describe() {
     s_.attempts = attempts_;
-    s_.has_deadline = deadline_.has_value();
     s_.can_suspend = stored_ && dice_.chance(70);
     context_.elapsed = now_;
     context_.remaining.reset();

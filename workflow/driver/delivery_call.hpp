@@ -7,6 +7,7 @@
 #include "definition/halt.hpp"
 #include "records/finished.hpp"
 #include "requests.hpp"
+#include "triage/detail/cancel_token.hpp"
 #include "triage/failure.hpp"
 #include "triage/policy.hpp"
 
@@ -80,7 +81,9 @@ class DeliveryCall final : public Call {
   [[nodiscard]] Attempt& attempt() const noexcept override { return around_.attempt; }
   [[nodiscard]] Attempt& inner_attempt() const noexcept override { return inner_; }
   [[nodiscard]] std::optional<TimePoint> deadline() const override;
-  [[nodiscard]] std::stop_token stop_token() const override { return inner_.stop_token(); }
+  [[nodiscard]] std::stop_token stop_token() const override {
+    return triage::detail::cancel_token(inner_);
+  }
   [[nodiscard]] Error fail(Failure failure) override { return Error(std::move(failure)); }
   void stick(Error error) override;
   void stepped(bool tool, bool model) override;

@@ -3,6 +3,7 @@
 #include "base/digest.hpp"
 #include "lending_clock.hpp"
 #include "records/compatible.hpp"
+#include "triage/detail/cancel_token.hpp"
 #include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
@@ -22,7 +23,7 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       values_(plan_, body.spec().options.schedule),
       scheduler_(plan_, body.spec().options.schedule, options.max_supersteps),
       policies_(policies),
-      stop_(attempt.stop_token()),
+      stop_(triage::detail::cancel_token(attempt)),  // The deadline lets work finish.
       deadline_(attempt.deadline()),
       stores_soon_(options.store && options.store->capabilities().background_appends),
       checkpoints_(plan_, policies, attempt, *options_.clock, options.store.get(),

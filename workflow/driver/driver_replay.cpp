@@ -87,7 +87,7 @@ Result<void> Driver::route_again(const Delivery& delivery, Finished& finished) c
 void Driver::take_instead(Ended& ended) {
   const PlanNode& node = plan_.nodes[ended.delivery.node];
   const ExecutorOptions& own = node.spec->options;
-  if (!own.instead || attempt_.error() || attempt_.stop_token().stop_requested()) return;
+  if (!own.instead || attempt_.error() || stop_.stop_requested()) return;
   Error error(Errc::escalated, "");
   try {
     if (ended.thrown) std::rethrow_exception(ended.thrown);
