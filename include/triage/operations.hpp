@@ -6,6 +6,7 @@
 #include "triage/checkpoint_store.hpp"
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
+#include "triage/policy.hpp"
 #include "triage/result.hpp"
 #include "triage/run_id.hpp"
 
@@ -54,6 +55,16 @@ struct Settlement {
 // The run that waits for a decision under this token. The token stays good.
 // Errors: Errc::not_found if it is unknown, used or for a run in no store; Errc::corrupt.
 [[nodiscard]] Result<RunId> run_of_token(CheckpointStore& store, std::string_view token);
+
+// Decides about a suspended run without its program: like TriageAgent::decide, but the decision is
+// only recorded, durably and once. The program's next work(), resume_due() or run_or_resume()
+// carries it out. An `abort` is carried out at once, unless the run has effects that can be undone.
+// The fingerprint and strict_idempotency are checked by the program, which escalates
+// what they forbid. Returns the run. Errors: as of TriageAgent::decide, except conflict for another
+// agent or another fingerprint; Errc::corrupt.
+[[nodiscard]] Result<RunId> record_decision(CheckpointStore& store, std::string_view token,
+                                            const RecoveryAction& action,
+                                            const OperatorOptions& options = {});
 
 // A new token for a suspended run whose token was lost; invalidates the old one. Anyone with access
 // to the store can do this: a token does not protect against them. Errors: Errc::conflict if the

@@ -52,8 +52,6 @@ void restore_context(const Continuation& run, FailureContext& context) {
   }
 }
 
-namespace {
-
 Json resumed_fields(const Resumption& with) {
   if (!with.action) return Json{{"to", with.from}, {"reason", with.reason}};
   Json fields{{"to", with.from},
@@ -64,6 +62,8 @@ Json resumed_fields(const Resumption& with) {
   if (!with.child.is_null()) fields["child_decision"] = with.child;
   return fields;
 }
+
+namespace {
 
 // A decision must be durable before its token is spent. Everything else becomes durable before the
 // callable runs.

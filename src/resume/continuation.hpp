@@ -133,11 +133,31 @@ void restore_context(const Continuation& run, FailureContext& context);
 // What a decision about a suspension means for the run. A decision about the nested run `child` is
 // carried out when the callable reaches that run again, unless it ends the outer run.
 [[nodiscard]] Resumption decided(const RunId& child, RecoveryAction action, std::string who);
+// The nested run that a suspended run waits for; empty if there is none.
+[[nodiscard]] RunId awaited_child(const Json& suspended);
+// A decision about a suspended run that record_decision() left to its program.
+[[nodiscard]] std::optional<Resumption> recorded_decision(const Continuation& run);
 // A decision that its process recorded but did not carry out before it died.
 [[nodiscard]] Resumption pending_decision(const Journal& journal, std::string reason);
 // Why strict_idempotency forbids this action; empty if it does not.
 [[nodiscard]] std::optional<std::string> unsafe_now(const Continuation& run,
                                                     const RecoveryAction& action);
+// What is kept for a token.
+struct StoredTicket {
+  Ticket ticket{};
+  std::uint64_t version = 0;
+};
+// Errors: Errc::not_found if it is unknown or used; Errc::corrupt; the store's.
+[[nodiscard]] Result<StoredTicket> read_ticket(KeySpace& store, const std::string& hash);
+// Before its decision is recorded. Errors: Errc::not_found if somebody else was faster; the
+// store's.
+[[nodiscard]] Result<void> claim_ticket(KeySpace& store, const std::string& hash,
+                                        StoredTicket stored, const std::string& who);
+// Errors: Errc::conflict if it has expired: then it is removed.
+[[nodiscard]] Result<void> check_token_time(KeySpace& store, const std::string& hash,
+                                            const StoredTicket& stored, Clock& clock);
+// The body of the record with which a decision continues a run.
+[[nodiscard]] Json resumed_fields(const Resumption& with);
 // Removes the data kept for a token that is no longer needed. If that fails, the next caller who
 // comes across it removes it.
 void forget_ticket(KeySpace& store, const std::string& hash);

@@ -26,6 +26,24 @@ std::optional<std::string> unsafe_now(const Continuation& run, const RecoveryAct
                          action.kind);
 }
 
+RunId awaited_child(const Json& suspended) {
+  const auto child = suspended.find("child");
+  return child == suspended.end() ? RunId() : text_field(*child, "run");
+}
+
+std::optional<Resumption> recorded_decision(const Continuation& run) {
+  const Json& suspended = run.journal().suspended();
+  if (!suspended.contains("decided_by") || !suspended.contains("then")) return std::nullopt;
+  Resumption decision = decided(awaited_child(suspended), action_from(suspended["then"]),
+                                text_field(suspended, "decided_by"));
+  // Whoever recorded it did not know the program's options.
+  if (auto unsafe = unsafe_now(run, *decision.action)) {
+    decision.action = RecoveryAction::escalate(*std::move(unsafe));
+    decision.child = nullptr;
+  }
+  return decision;
+}
+
 Resumption pending_decision(const Journal& journal, std::string reason) {
   const Json& body = journal.decision();
   return {.reason = std::move(reason),

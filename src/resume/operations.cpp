@@ -7,11 +7,12 @@
 #include "effects/effects.hpp"
 #include "journal/record_body.hpp"
 #include "resume/continuation.hpp"
+#include "resume/decision_checks.hpp"
 #include "triage/detail/try.hpp"
 
-#include <array>
-#include <span>
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1 {
 namespace {
@@ -21,6 +22,10 @@ using Status = EffectState::Status;
 
 const std::string_view tickets = own_space(OwnSpace::suspensions);
 constexpr std::size_t longest_who = 256;
+
+Clock& clock_of(const OperatorOptions& options) {
+  return options.clock ? *options.clock : *real_clock();
+}
 
 // A run held under a lease, with what is recorded of it.
 class HeldRun {
@@ -45,7 +50,7 @@ class HeldRun {
     }
     held.status = reading.info.status;
     held.journal = std::move(journal);
-    held.now_ = (options.clock ? *options.clock : *real_clock()).wall_now();
+    held.now_ = clock_of(options).wall_now();
     return outcome::success(std::move(held));
   }
   HeldRun(HeldRun&& other) noexcept
@@ -61,8 +66,15 @@ class HeldRun {
 
   // Durable on return.
   Result<void> append(RecordKind kind, Json fields, RunStatus after) {
-    const std::array<Record, 1> records{journal.add(kind, now_, std::move(fields))};
-    return run_catching([&] { return store_->append(*lease_, records, after); });
+    note(kind, std::move(fields));
+    return append(after);
+  }
+  // Stored together by the next append().
+  void note(RecordKind kind, Json fields) {
+    noted_.push_back(journal.add(kind, now_, std::move(fields)));
+  }
+  Result<void> append(RunStatus after) {
+    return run_catching([&] { return store_->append(*lease_, noted_, after); });
   }
   [[nodiscard]] CheckpointStore& store() const noexcept { return *store_; }
 
@@ -75,6 +87,7 @@ class HeldRun {
   CheckpointStore* store_;
   std::optional<Lease> lease_{};
   WallTime now_{};
+  std::vector<Record> noted_{};
 };
 
 std::string by(const std::string& who) { return who.empty() ? "" : " by " + who; }
@@ -83,7 +96,82 @@ Error not_waiting(const HeldRun& run, const std::string& why) {
   return {Errc::conflict, "run \"" + run.journal.run() + "\" " + why};
 }
 
+// Only the program has the functions that undo effects.
+bool may_owe_undoing(const Journal& journal) {
+  const auto& effects = journal.effects();
+  return journal.compensating_after() || journal.lost_intent() != 0 ||
+         std::any_of(effects.begin(), effects.end(),
+                     [](const auto& known) { return known.second.compensation.has_value(); });
+}
+
+// What the program would record.
+Result<void> abort_now(HeldRun& held, const RecoveryAction& action, const std::string& who) {
+  HistoryEntry failed;
+  if (!held.journal.history().empty()) failed = held.journal.history().back();
+  const std::string type(to_string(failed.type));
+  held.note(RecordKind::resumed, resumed_fields(decided({}, action, who)));
+  Json taken{{"action", to_string(action.kind)},
+             {"type", type},
+             {"reason", failed.reason},
+             {"text", describe(action)},
+             {"message", action.message}};
+  if (!who.empty()) taken["by"] = who;
+  held.note(RecordKind::action_taken, std::move(taken));
+  held.note(
+      RecordKind::stopped,
+      Json{{"status", to_string(RunStatus::aborted)},
+           {"detail", action.message.empty() ? "aborted by a decision" + by(who) : action.message},
+           {"error", to_string(Errc::aborted)},
+           {"type", type}});
+  return held.append(RunStatus::aborted);
+}
+
+// The run stays suspended, but is due: the program carries the decision out as it carries out any
+// suspension's action.
+Result<void> leave_to_program(HeldRun& held, const RecoveryAction& action, const std::string& who) {
+  Json fields = held.journal.suspended();
+  for (const char* of_the_wait : {"ticket", "waiting", "place", "wait_ms", "signal"}) {
+    fields.erase(of_the_wait);
+  }
+  fields["then"] = action_json(action);
+  fields["decided_by"] = who;
+  fields["until_ms"] = 0;  // Whatever the program's clock says.
+  return held.append(RecordKind::suspended, std::move(fields), RunStatus::suspended);
+}
+
 }  // namespace
+
+Result<RunId> record_decision(CheckpointStore& store, std::string_view token,
+                              const RecoveryAction& action, const OperatorOptions& options) {
+  TRIAGE_TRYV(check_decision(action, options.who));
+  const std::string hash = digest(token);
+  TRIAGE_TRY(named, read_ticket(store, hash));
+  const RunId& run = named.ticket.run;
+  TRIAGE_TRYV(check_allowed(action.kind, named.ticket.allowed_actions));
+  TRIAGE_TRYV(check_token_time(store, hash, named, clock_of(options)));
+  auto taken = HeldRun::take(store, run, options);
+  TRIAGE_TRY(stored, read_ticket(store, hash));  // Somebody may have decided meanwhile.
+  if (!taken) {
+    const bool used = taken.error().code == Errc::busy && stored.ticket.state != "waiting";
+    return used ? unknown_token() : std::move(taken).error();
+  }
+  HeldRun& held = taken.value();
+  if (held.status != RunStatus::suspended || !held.journal.suspended().is_object()) {
+    return not_waiting(
+        held, "went on without this decision and is " + std::string(to_string(held.status)));
+  }
+  const std::string expected = text_field(held.journal.suspended(), "ticket");
+  const bool fits =
+      expected.empty() ? held.journal.last() == stored.ticket.suspended_at : expected == hash;
+  if (!fits) return unknown_token();
+  TRIAGE_TRYV(check_target(held.journal, action));
+  TRIAGE_TRYV(claim_ticket(store, hash, stored, options.who));
+  const bool at_once = action.kind == RecoveryAction::Kind::abort && !may_owe_undoing(held.journal);
+  TRIAGE_TRYV(at_once ? abort_now(held, action, options.who)
+                      : leave_to_program(held, action, options.who));
+  forget_ticket(store, hash);
+  return outcome::success(run);
+}
 
 Result<void> cancel_run(CheckpointStore& store, const RunId& run, const OperatorOptions& options) {
   TRIAGE_TRY(held, HeldRun::take(store, run, options));
@@ -156,6 +244,9 @@ Result<std::string> reissue_token(CheckpointStore& store, const RunId& run,
   }
   if (field(fields, "waiting", false)) {
     return not_waiting(held, "waits for a time or a signal, not for a decision");
+  }
+  if (fields.contains("decided_by")) {
+    return not_waiting(held, "is decided; its program carries the decision out");
   }
   const std::string before = text_field(fields, "ticket");
   Ticket ticket{.run = run,

@@ -96,6 +96,9 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
     Resumption pending = pending_decision(journal, died);
     return restore(std::move(run), std::move(pending));
   }
+  if (auto decision = recorded_decision(*run); decision && options.from.empty()) {
+    return restore(std::move(run), *std::move(decision));
+  }
   if (journal.aborting() && !options.revive) {  // Its process died before it had aborted.
     const Json action = newest_body(run->reading, RecordKind::action_taken);
     return restore(std::move(run), {.reason = died,

@@ -206,16 +206,31 @@ void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& actio
 
 // --- Deciding.
 
-struct StoredTicket {
-  Ticket ticket{};
-  std::uint64_t version = 0;
-};
-
-static Result<StoredTicket> read_ticket(CheckpointStore& store, const std::string& hash) {
+Result<StoredTicket> read_ticket(KeySpace& store, const std::string& hash) {
   TRIAGE_TRY(stored, run_catching([&] { return store.get(ticket_space, hash); }));
   if (!stored) return unknown_token();
   TRIAGE_TRY(ticket, decode_ticket(stored->bytes));
   return StoredTicket{std::move(ticket), stored->version};
+}
+
+Result<void> claim_ticket(KeySpace& store, const std::string& hash, StoredTicket stored,
+                          const std::string& who) {
+  stored.ticket.state = "claimed";
+  stored.ticket.by = who;
+  const auto won = run_catching(
+      [&] { return store.put_if(ticket_space, hash, stored.version, encode(stored.ticket)); });
+  if (won) return outcome::success();
+  return won.error().code == Errc::conflict ? unknown_token() : won.error();
+}
+
+Result<void> check_token_time(KeySpace& store, const std::string& hash, const StoredTicket& stored,
+                              Clock& clock) {
+  auto expired = check_not_expired(stored.ticket.expires, clock);
+  if (!expired) {
+    static_cast<void>(
+        run_catching([&] { return store.erase_if(ticket_space, hash, stored.version); }));
+  }
+  return expired;
 }
 
 static Result<ContinuationPtr> open_kept(const AgentCore& core,
@@ -223,17 +238,15 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
                                          const std::string& hash, RecoveryAction action,
                                          const DecideOptions& options) {
   TRIAGE_TRY(stored, read_ticket(*store, hash));
-  Ticket& ticket = stored.ticket;
+  const Ticket& ticket = stored.ticket;
   if (ticket.agent != core.options.name) {
     return Error{Errc::conflict,
                  "the token is for a run of another agent, \"" + printable(ticket.agent) + "\""};
   }
   TRIAGE_TRYV(check_allowed(action.kind, ticket.allowed_actions));
-  if (auto expired = check_not_expired(ticket.expires, *core.clock); !expired) {
-    static_cast<void>(
-        run_catching([&] { return store->erase_if(ticket_space, hash, stored.version); }));
+  if (auto in_time = check_token_time(*store, hash, stored, *core.clock); !in_time) {
     core.suspended.forget_store(hash);
-    return std::move(expired).error();
+    return std::move(in_time).error();
   }
   auto taken = take_suspended(core, store, ticket.run, ticket.suspended_at,
                               {.accept_changed = options.accept_changed, .run = options.run});
@@ -253,17 +266,11 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   const Json& suspended = journal.suspended();
   const std::string expected = text_field(suspended, "ticket");
   if (!expected.empty() && expected != hash) return unknown_token();
-  const auto child = suspended.find("child");
-  Resumption decision = decided(child == suspended.end() ? RunId() : text_field(*child, "run"),
-                                std::move(action), options.who);
+  Resumption decision = decided(awaited_child(suspended), std::move(action), options.who);
   if (auto unsafe = unsafe_now(*taken.value(), *decision.action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }
-  ticket.state = "claimed";
-  ticket.by = options.who;
-  const auto won = run_catching(
-      [&] { return store->put_if(ticket_space, hash, stored.version, encode(ticket)); });
-  if (!won) return won.error().code == Errc::conflict ? unknown_token() : won.error();
+  TRIAGE_TRYV(claim_ticket(*store, hash, stored, options.who));
   auto opened = restore(std::move(taken).value(), std::move(decision));
   if (opened) core.suspended.forget_store(hash);
   return opened;

@@ -115,6 +115,9 @@ Result<ContinuationPtr> open_due(const AgentCore& core, const DueRun& due,
   auto store = store_of(core, options.run);
   if (!store) return Error{Errc::not_found, "the agent has no store"};
   TRIAGE_TRY(run, take_suspended(core, std::move(store), due.run, due.suspended_at, options, gone));
+  if (auto decision = recorded_decision(*run)) {
+    return restore(std::move(run), *std::move(decision));
+  }
   const Journal& journal = run->journal();
   const Json& suspended = journal.suspended();
   const bool waiting = suspended.contains("waiting");  // Inside an attempt.
