@@ -198,6 +198,10 @@ class Attempt {
   // (now + 2 h), a call is taken for the one that suspended the run if length, state and the number
   // of earlier sleeps with that state are equal: better use sleep_for.
   void sleep_until(WallTime when);
+  template <class Resolution>  // Rounded up to milliseconds.
+  void sleep_until(std::chrono::sys_time<Resolution> when) {
+    sleep_until(std::chrono::ceil<WallTime::duration>(when));
+  }
   // Whether a wait longer than Limits::max_wait would suspend the run. If not, all waits take place
   // in the calling thread.
   [[nodiscard]] bool can_suspend() const;
@@ -210,6 +214,11 @@ class Attempt {
   // longer than Limits::max_wait suspends the run like sleep_until; a signal makes it due. name: 1
   // to 256 bytes. Throws AttemptStopped like sleep_until, and if there is no store.
   [[nodiscard]] std::optional<Json> wait(std::string_view name, WallTime deadline);
+  template <class Resolution>  // Rounded up to milliseconds.
+  [[nodiscard]] std::optional<Json> wait(std::string_view name,
+                                         std::chrono::sys_time<Resolution> deadline) {
+    return wait(name, std::chrono::ceil<WallTime::duration>(deadline));
+  }
   // Like wait(), but returns at once: what was sent so far, or nothing if the store cannot be read
   // just now (with OnStoreError::fail that ends the run). An empty answer is not recorded.
   [[nodiscard]] std::optional<Json> received(std::string_view name);
