@@ -16,6 +16,20 @@
 
 namespace triage::inline v0_1 {
 
+namespace detail {
+// While it lives, what its thread throws is passed on to the attempt's.
+class CarriedThread {
+ public:
+  explicit CarriedThread(const Attempt& attempt);
+  ~CarriedThread();
+  CarriedThread(const CarriedThread&) = delete;
+  CarriedThread& operator=(const CarriedThread&) = delete;
+
+ private:
+  const Attempt& attempt_;
+};
+}  // namespace detail
+
 //   TaskGroup group{attempt};
 //   for (const Order& order : orders) group.start([&] { attempt.effect(order.key, …); });
 //   group.join();
@@ -29,7 +43,8 @@ namespace triage::inline v0_1 {
 class TaskGroup {
  public:
   explicit TaskGroup(const Attempt& attempt)
-      : cancelled_(attempt.stop_token(), Forward{&stop_}),
+      : attempt_(attempt),
+        cancelled_(attempt.stop_token(), Forward{&stop_}),
         exceptions_before_(std::uncaught_exceptions()) {}
   // Joins and throws like join(). During stack unwinding, asks the threads to stop and throws
   // nothing.
@@ -70,6 +85,7 @@ class TaskGroup {
     if (stop_.stop_requested()) return;
     threads_.emplace_back([this, call = std::forward<Call>(call)]() mutable noexcept {
       try {
+        const detail::CarriedThread here(attempt_);
         call();
       } catch (...) {
         keep(std::current_exception());
@@ -79,6 +95,7 @@ class TaskGroup {
   void keep(std::exception_ptr thrown) noexcept;
   void wait() noexcept;
 
+  const Attempt& attempt_;
   std::stop_source stop_{};
   std::stop_callback<Forward> cancelled_;
   int exceptions_before_;

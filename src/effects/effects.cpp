@@ -290,8 +290,10 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
 
 Error Effects::in_doubt(std::string_view key, std::string why) {
   run_.emit(EventKind::effect_in_doubt, {.text = key});
-  return {Errc::in_doubt,
-          effect_name(key) + ": " + why + "; find out whether it happened before going on"};
+  why = effect_name(key) + ": " + why + "; find out whether it happened before going on";
+  if (!run_.has_store()) return {Errc::in_doubt, std::move(why)};
+  return {Errc::in_doubt, why + ", and record it: triage settle " + run_.id() + " '" +
+                              printable(key) + "' done|not-done"};
 }
 
 EffectCall Effects::call_of(std::string_view key, const EffectState& effect,

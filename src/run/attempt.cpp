@@ -166,7 +166,7 @@ void Attempt::child_failed(std::shared_ptr<const FailureContext> failure) {
 
 void Attempt::stop(Error error) {
   if (const AttemptUse use(*this); use) {
-    if (use.elsewhere() && error.code == Errc::in_doubt) {
+    if (use.elsewhere() && !use.run().is_carried() && error.code == Errc::in_doubt) {
       error.detail +=
           "; it was asked for on another thread than the attempt's, where AttemptStopped ends the "
           "process unless a TaskGroup carries it: see try_effect";

@@ -104,6 +104,8 @@ class Run {
   Error report(int attempt, Failure&& failure);
   void report_error(int attempt, Error&& error);
   void stick(int attempt, Error error);  // Ends the run when the callable returns.
+  void carry_thread(bool begins);        // The calling thread is one of a TaskGroup.
+  [[nodiscard]] bool is_carried() const;
   [[nodiscard]] std::optional<Error> sticky(int attempt) const;
   [[nodiscard]] State state(int attempt) const;
   [[nodiscard]] Trajectory trajectory(int attempt) const;

@@ -19,7 +19,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -32,6 +34,7 @@ struct RareRunData {
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
   ProvenArguments proven_arguments{};
   std::unique_ptr<AttemptTime> attempt_time{};      // Of the current attempt, if limited.
+  std::set<std::thread::id> carried{};              // Threads of the attempt's TaskGroups.
   std::unique_ptr<AttemptTime> run_time{};          // Of the run, once its attempt asked.
   std::shared_ptr<const AgentContract> contract{};  // The callable's; null: the agent's.
   std::vector<StepBreach> breaches{};               // By steps of the attempt.

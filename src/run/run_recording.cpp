@@ -64,6 +64,23 @@ bool Run::is_late(int attempt) {
 // Anything after a record that the store refused would describe a state that never existed.
 bool Run::takes_nothing(int attempt) { return is_late(attempt) || (data_ && data_->refused); }
 
+void Run::carry_thread(bool begins) {
+  data();
+  const Lock lock(mutex_);
+  std::set<std::thread::id>& carried = data_->extras().carried;
+  if (begins) {
+    carried.insert(std::this_thread::get_id());
+  } else {
+    carried.erase(std::this_thread::get_id());
+  }
+}
+
+bool Run::is_carried() const {
+  const Lock lock(mutex_);
+  return data_ && data_->made_extras &&
+         data_->made_extras->carried.contains(std::this_thread::get_id());
+}
+
 void Run::stick(int attempt, Error error) {
   const std::scoped_lock lock(mutex_);
   const int open = open_attempt_.load(std::memory_order_relaxed);

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "triage/task_group.hpp"
 
+#include "run/attempt_pool.hpp"
+#include "run/run.hpp"
+
 namespace triage::inline v0_1 {
+
+detail::CarriedThread::CarriedThread(const Attempt& attempt) : attempt_(attempt) {
+  if (const AttemptUse use(attempt_); use) use.run().carry_thread(true);
+}
+
+detail::CarriedThread::~CarriedThread() {
+  if (const AttemptUse use(attempt_); use) use.run().carry_thread(false);
+}
 
 TaskGroup::~TaskGroup() noexcept(false) {
   const bool unwinding = std::uncaught_exceptions() > exceptions_before_;

@@ -6,6 +6,7 @@
 
 #include <latch>
 #include <set>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -42,7 +43,31 @@ TEST_CASE("an effect in doubt on a thread ends the run, not the process", "[thre
   const auto first = agent.run("x", {.run_id = "r"});
   CHECK(stopped == 2);  // The exception is retried, and meets the doubt it left behind.
   CHECK_ERRC(Errc::in_doubt, first);
-  CHECK_THAT(first.error().detail, ContainsSubstring("TaskGroup"));
+  CHECK_THAT(first.error().detail, ContainsSubstring("triage settle r 'charge' done|not-done"));
+  CHECK_THAT(first.error().detail, !ContainsSubstring("TaskGroup"));
+}
+
+TEST_CASE("a doubt on a thread that nothing carries names the TaskGroup", "[threads]") {
+  Kit kit;
+  const TriageAgent agent{
+      [&](const std::string&, Attempt& attempt) {
+        const auto charge = [&] {
+          try {
+            attempt.effect("charge", []() -> int { throw std::runtime_error("connection lost"); });
+          } catch (...) {  // Else the process would end.
+          }
+        };
+        std::jthread([&] {
+          charge();
+          charge();
+        }).join();
+        return 1;
+      },
+      answers({RecoveryAction::retry()}), kit.bare()};
+  const auto doubt = agent.run("x");
+  CHECK_ERRC(Errc::in_doubt, doubt);
+  CHECK_THAT(doubt.error().detail,
+             ContainsSubstring("unless a TaskGroup carries it") && !ContainsSubstring("settle"));
 }
 
 TEST_CASE("the first exception of a thread is a failure of the attempt", "[threads]") {
