@@ -238,3 +238,35 @@ TEST_CASE("what a restore has abandoned is not shown as done", "[workflow][inspe
   CHECK(family.value().front().nodes ==
         std::map<std::string, NodeStatus>{{"plan", NodeStatus::done}, {"left", NodeStatus::done}});
 }
+
+TEST_CASE("what a migration leaves behind is in the state that every process shows",
+          "[workflow][resume]") {
+  const auto version = [](const char* of, bool fails) {
+    WorkflowBuilder builder("counts");
+    builder
+        .executor("a", stateless([fails](const Json&, Context& context) {
+                    if (fails && context.occurrence() == 2) throw std::runtime_error("no");
+                    const int n = context.state().value("n", 0) + 1;
+                    context.state().set("n", n);
+                    return n;
+                  }),
+                  {.version = of})
+        .start("a")
+        .edge("a", "a", when<int>([](int n) { return n == 1; }));
+    return builder;
+  };
+  const auto store = memory();
+  CHECK_FALSE(WorkflowRun(built(version("1", true)), {.run_id = "w", .store = store})
+                  .run(nullptr)
+                  .has_value());
+  const auto two = built(version("2", false).migrate("a", "1", "2", [](ExecutorState old) {
+    old.state = Json{{"n", 100}, {"new", true}};
+    return old;
+  }));
+  WorkflowRun run(two, {.run_id = "w", .store = store});
+  REQUIRE_OK(run.resume());
+  const auto elsewhere = WorkflowRun(two, {.run_id = "w", .store = store}).state();
+  REQUIRE_OK(elsewhere);
+  CHECK(elsewhere.value() == Json{{"p|a", {{"n", 101}, {"new", true}}}});
+  CHECK(run.state().value() == elsewhere.value());
+}
