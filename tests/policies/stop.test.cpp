@@ -67,6 +67,20 @@ TEST_CASE("suspend carries message, time and the actions that may be decided on"
              ContainsSubstring("quota_exhausted"));
 }
 
+TEST_CASE("suspend takes kinds of actions and any calendar time, rounded up", "[policies][stop]") {
+  const std::chrono::sys_days day{std::chrono::December / 24 / 2026};
+  const auto a_little_later = day + std::chrono::microseconds(1);
+  const RecoveryAction action =
+      suspend({.until = a_little_later, .allowed_actions = {Kind::retry, Kind::abort}})(
+          context_for(FailureType::quota_exhausted));
+  CHECK(action.until == WallTime(day) + std::chrono::milliseconds(1));
+  CHECK(action.allowed_actions == std::vector<std::string>{"retry", "abort"});
+  CHECK(suspend({.until = day})(context_for(FailureType::timeout)).until == WallTime(day));
+  CHECK_FALSE(suspend({.until = std::nullopt})(context_for(FailureType::timeout)).until);
+  CHECK_THAT(suspend({.allowed_actions = {Kind::retry, Kind::retry}}).problem(),
+             ContainsSubstring("allowed_actions[1]"));
+}
+
 TEST_CASE("suspend refuses actions that do not exist or come twice", "[policies][stop]") {
   CHECK_THAT(suspend({.allowed_actions = {"retry", "rety"}}).problem(),
              ContainsSubstring("allowed_actions[1] is \"rety\"") &&
