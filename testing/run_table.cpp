@@ -90,14 +90,19 @@ PlayedRun play(const ScriptedAgent& script, const FailurePolicy& policy, AgentOp
   return run;
 }
 
+PlayedRun play(const std::vector<PlayedAttempt>& attempts, const FailurePolicy& policy,
+               AgentOptions options) {
+  ScriptedAgent script;
+  for (const PlayedAttempt& attempt : attempts) attempt.write_to(script);
+  script.repeat_last();
+  return play(script, policy, std::move(options));
+}
+
 std::string run_table(const FailurePolicy& policy, const std::vector<RunRow>& rows,
                       const AgentOptions& options) {
   std::string report;
   for (const RunRow& row : rows) {
-    ScriptedAgent script;
-    for (const PlayedAttempt& attempt : row.attempts) attempt.write_to(script);
-    script.repeat_last();
-    const PlayedRun run = play(script, policy, options);
+    const PlayedRun run = play(row.attempts, policy, options);
     const std::string wanted = differences(row.expect, run);
     if (wanted.empty()) continue;
     report += "\"" + printable(row.name) + "\": expected " + wanted + "; got " + outcome_text(run) +

@@ -52,6 +52,14 @@ TEST_CASE("a row that does not hold says what was expected and what happened", "
   CHECK_THAT(report, !ContainsSubstring("holds"));
 }
 
+TEST_CASE("one run is played without a script", "[testing][table]") {
+  const PlayedRun run = play({failures::http(503), "ok"}, policy());
+  CHECK(run.result.value() == "ok");
+  CHECK(run.attempts == 2);
+  CHECK(run.waits == std::vector<Duration>{500ms});
+  CHECK(play({failures::refused()}, policy()).result.error().code == Errc::aborted);
+}
+
 TEST_CASE("a thousand scenarios are a thousand runs, and none sleeps", "[testing][table]") {
   std::vector<RunRow> rows;
   for (int i = 0; i < 1000; ++i) {

@@ -59,6 +59,9 @@ struct PlayedRun {
 // it is null.
 [[nodiscard]] PlayedRun play(const ScriptedAgent& script, const FailurePolicy& policy,
                              AgentOptions options = {});
+// The same with attempts as in a RunRow: play({failures::http(503), "ok"}, policy).
+[[nodiscard]] PlayedRun play(const std::vector<PlayedAttempt>& attempts,
+                             const FailurePolicy& policy, AgentOptions options = {});
 
 //   CHECK(run_table(policy, {{"two 503s are retried",
 //                             {failures::http(503), failures::http(503), "ok"},
