@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// triage decide: continues a run that waits for a decision.
+// triage decide: continues a run that waits for a decision, or leaves that to its own program.
 
 #include "command.hpp"
 #include "programs/run_session.hpp"
 #include "render/output.hpp"
+#include "supervise/spec/spec.hpp"
 #include "triage/operations.hpp"
 
 #include <cstdlib>
@@ -33,6 +34,28 @@ Result<RecoveryAction> action_of(const DecideArguments& given) {
                    "\"; allowed are retry, replan, rollback, resume, escalate and abort"};
 }
 
+// Only its own program can continue the run.
+ExitStatus record_for_program(CheckpointStore& store, const DecideArguments& given,
+                              const RecoveryAction& action) {
+  const auto run = record_decision(store, given.token, action, {.who = given.who});
+  if (!run) return report(run.error());
+  const auto info = store.run(run.value());
+  if (!info) return report(info.error());
+  const bool ended = info.value().status == RunStatus::aborted;
+  if (given.session.json) {
+    print_json({{"run", run.value()},
+                {"action", to_string(action.kind)},
+                {"status", to_string(info.value().status)}});
+  } else if (ended) {
+    print("Run " + run.value() + " is aborted.\n");
+  } else {
+    print("Run " + run.value() + ": the decision is recorded. Its program, agent \"" +
+          printable(info.value().agent) +
+          "\", carries it out at its next resume_due, run_or_resume or work.\n");
+  }
+  return ExitStatus::done;
+}
+
 ExitStatus decide_run(const DecideArguments& given) {
   const auto action = action_of(given);
   if (!action) return report(action.error());
@@ -45,8 +68,10 @@ ExitStatus decide_run(const DecideArguments& given) {
                    "reissue RUN` makes a new one"});
   }
   if (!run) return report(run.error());
-  if (const auto info = supervised_run(session.value()->store(), run.value()); !info) {
-    return report(info.error());
+  const auto info = session.value()->store().run(run.value());
+  if (!info) return report(info.error());
+  if (info.value().agent != supervise::agent_name) {
+    return record_for_program(session.value()->store(), given, action.value());
   }
   const auto agent = session.value()->agent_of(run.value());
   if (!agent) return report(agent.error());
@@ -71,7 +96,8 @@ std::function<ExitStatus()> decide(CLI::App& arguments) {
   declare_session(arguments, given->session);
   arguments.footer(
       "Example: triage decide 4f1c… retry \"The quota is raised.\"\n\n"
-      "A token works once. Exit status: as of triage run.");
+      "A token works once. Exit status: as of triage run. The decision about a run of your own\n"
+      "program is recorded, with status 0; that program carries it out when it next looks.");
   return [given] { return decide_run(*given); };
 }
 

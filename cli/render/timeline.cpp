@@ -93,11 +93,16 @@ std::string describe_place(const Json& body, const Journal& journal, const char*
   return to == 0 ? nothing : "checkpoint " + to_string(CheckpointId{journal.run(), to});
 }
 
+// ", by ops".
+std::string by_whom(const Json& body, const char* name) {
+  const std::string who = text_field(body, name);
+  return who.empty() ? "" : ", by " + shorten(who, 80);
+}
+
 // ": retry, by ops".
 std::string decision_text(const Json& body) {
   const std::string action = text_field(body, "action");
-  const std::string who = text_field(body, "by");
-  return (action.empty() ? "" : ": " + action) + (who.empty() ? "" : ", by " + shorten(who, 80));
+  return (action.empty() ? "" : ": " + action) + by_whom(body, "by");
 }
 
 // Empty for records that are not events. The journal holds what happened before.
@@ -113,6 +118,10 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
       return "Resumed from " + describe_place(body, journal, "where it stood") + " (" +
              text_field(body, "reason") + decision_text(body) + ").";
     case RecordKind::suspended:
+      if (body.contains("decided_by")) {
+        return "Decided, for its program to carry out: " +
+               text_field(body.value("then", Json()), "kind") + by_whom(body, "decided_by") + ".";
+      }
       // Somebody has asked for another token.
       if (!journal.suspended().is_null()) return "It got a new token.";
       return sentence_end("Suspended: " +
@@ -135,6 +144,10 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
       return sentence_end(
           "Effect \"" + shorten(text_field(body, "key"), 80) +
           "\" was not carried out: " + shorten(text_field(body, "cause"), longest_message_quote));
+    case RecordKind::effect_completed:
+      if (!field(body, "reconciled", false)) break;
+      return "Effect \"" + shorten(text_field(body, "key"), 80) + "\" was in doubt and did happen" +
+             by_whom(body, "by") + ".";
     case RecordKind::forked: {
       const std::string who = text_field(body, "who");
       return sentence_end("Forked from checkpoint " + text_field(body, "parent") +
@@ -159,7 +172,6 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
     case RecordKind::usage:
     case RecordKind::checkpoint_labelled:
     case RecordKind::effect_intended:
-    case RecordKind::effect_completed:
     case RecordKind::compensation_intended:
     case RecordKind::sleep_begun: break;
   }

@@ -54,7 +54,13 @@ std::string task_in_words(const Json& task, std::size_t longest) {
   return shorten(line, longest);
 }
 
+// Its decision is recorded.
+static bool is_decided(const Json& waiting) { return member(waiting, "decided_by").is_string(); }
+
 std::string waits_for(const Json& waiting) {
+  if (is_decided(waiting)) {
+    return "its program: " + text_of(member(member(waiting, "then"), "kind"));
+  }
   if (const Json& until = member(waiting, "until_ms"); until.is_number()) {
     return short_time(WallTime(std::chrono::milliseconds(until.get<std::int64_t>()))) + " UTC";
   }
@@ -79,7 +85,7 @@ Json waiting_json(const Timeline& timeline) {
              {"task", shown_task(timeline)},
              {"message", member(body, "message")},
              {"allowed_actions", member(body, "allowed_actions")}};
-  for (const char* name : {"step", "signal", "until_ms"}) {
+  for (const char* name : {"step", "signal", "until_ms", "then", "decided_by"}) {
     if (body.contains(name)) shown[name] = body[name];
   }
   if (body.contains("child")) shown["child"] = member(body["child"], "run");
@@ -90,12 +96,14 @@ std::string waiting_text(const Timeline& timeline) {
   const Json& body = timeline.journal.suspended();
   if (body.is_null()) return {};
   const Json& step = member(body, "step");
-  std::string text = (body.contains("until_ms") ? "\nWaits until " : "\nWaits for ") +
-                     waits_for(body) + ": " + text_of(member(body, "message")) + "\n";
+  const bool until = body.contains("until_ms") && !is_decided(body);
+  std::string text = (until ? "\nWaits until " : "\nWaits for ") + waits_for(body) + ": " +
+                     text_of(member(body, "message")) + "\n";
   text += line("  Agent    ", member(timeline.journal.start(), "agent"));
   if (const Json task = shown_task(timeline); !task.is_null() && task != "") {
     text += "  Task     " + task_in_words(task, longest_value) + "\n";
   }
+  text += line("  Decided  by ", member(body, "decided_by"));
   text += line("  Step     ", member(step, "action"));
   text += line("  Tool     ", member(step, "tool"));
   text += line("  Input    ", member(step, "input"));

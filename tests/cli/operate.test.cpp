@@ -82,6 +82,8 @@ TEST_CASE("a doubt is settled from the command line", "[cli][operate]") {
   const Json shown = json_of(triage_command({"checkpoint", "show", path, "lost", "--json"}));
   REQUIRE(shown["effects"].size() == 1);
   CHECK(shown["effects"][0]["result"] == 7);
+  CHECK_THAT(triage_command({"explain", "--store", path, "lost"}).out,
+             ContainsSubstring("Effect \"mail:1\" was in doubt and did happen"));
 }
 
 TEST_CASE("a lost token is made anew from the command line", "[cli][operate]") {
@@ -95,6 +97,35 @@ TEST_CASE("a lost token is made anew from the command line", "[cli][operate]") {
   CHECK(agent.decide(printed.out.substr(0, 64), RecoveryAction::retry()).value() == "done");
   CHECK(triage_command({"reissue", "--store", path, "r", "--json"}).status == 2);
   CHECK(triage_command({"reissue", "--store", path, "nobody"}).status == 1);
+}
+
+TEST_CASE("a run of another program is decided from the command line, and goes on in its program",
+          "[cli][operate]") {
+  const TempFolder folder;
+  const std::string path = folder.file("a.db");
+  const Agent agent = waiting_agent(path);
+  const auto waiting = agent.run("x", {.run_id = "r"});
+  const auto given_up = agent.run("x", {.run_id = "no"});
+  const auto decide = [&](const Result<std::string>& run, std::vector<std::string> more) {
+    std::vector<std::string> words{"decide", "--store", path, run.error().suspension()->token};
+    words.insert(words.end(), more.begin(), more.end());
+    return triage_command(words);
+  };
+  CHECK(decide(waiting, {"dance"}).status == 2);
+  const Printed done = decide(waiting, {"retry", "approved", "--who", "ann"});
+  INFO(done.error);
+  CHECK(done.status == 0);
+  CHECK_THAT(done.out, ContainsSubstring("Run r: the decision is recorded."));
+  CHECK_THAT(triage_command({"suspended", "--store", path}).out,
+             ContainsSubstring("its program: retry"));
+  CHECK_THAT(triage_command({"explain", "--store", path, "r"}).out,
+             ContainsSubstring("Decided  by ann"));
+  CHECK(decide(waiting, {"retry"}).status == 1);
+  CHECK(agent.run_or_resume("r", "x").value() == "done");
+  const Printed aborted = decide(given_up, {"abort", "no", "--json"});
+  CHECK(aborted.status == 0);
+  CHECK(json_of(aborted) == Json{{"run", "no"}, {"action", "abort"}, {"status", "aborted"}});
+  CHECK_ERRC(Errc::aborted, agent.run_or_resume("no", "x"));
 }
 
 TEST_CASE("what an operator did is told as JSON, too", "[cli][operate]") {
