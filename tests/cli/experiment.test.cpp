@@ -41,7 +41,7 @@ TEST_CASE("an experiment prints what became of each policy, with intervals", "[c
   const Printed json =
       triage_command({"experiment", path, "--json", "--threads", "2", "--store", store});
   CHECK(Json::parse(json.out)["conditions"][1]["successes"] == 40);
-  CHECK_THAT(json.error, ContainsSubstring("had finished before; --again runs it anew"));
+  CHECK_THAT(json.error, ContainsSubstring("had finished before; --again runs it again"));
   const Printed anew = triage_command({"experiment", path, "--json", "--again", "--store", store});
   CHECK(anew.error.empty());
   CHECK(anew.out == json.out);

@@ -170,15 +170,18 @@ TEST_CASE("at a terminal a stop from outside stops the program, too", "[terminal
               "n=$((n + 1)); sleep 0.01; done\n"
               "if [ $n -gt 500 ]; then echo running; else echo stopped; fi > $W/state\n"
               "kill -CONT $2");
-  const std::string program = shop.script("a",
-                                          "setsid $W/watch $$ $PPID &\n"
-                                          "until [ -s $W/ready ]; do sleep 0.01; done\n"
-                                          "kill -TSTP $PPID\n"
-                                          "until [ -s $W/state ]; do sleep 0.01; done\nwait\n"
-                                          "cat $W/state; exit 3");
+  const std::string program =
+      shop.script("a",
+                  "setsid $W/watch $$ $PPID &\n"
+                  "until [ -s $W/ready ]; do sleep 0.01; done\n"
+                  "kill -TSTP $PPID\n"
+                  // Starts nothing: a shell is not yet stopped while a child of it is.
+                  "until [ -s $W/state ]; do :; done\nwait\n"
+                  "cat $W/state; exit 3");
   const Printed printed = typing(
       shop, 0, shop.run_line({"--timeout", "30s", "--max-attempts", "1", "--quiet"}, {program}));
   CHECK(printed.status == 3);
+  INFO(printed.out);
   CHECK(printed.out.starts_with("stopped\n"));
 }
 
