@@ -183,7 +183,9 @@ ExitStatus list_suspended(const RunsArguments& given) {
     }
     Json waiting = waiting_json(told.value());
     if (!waiting.is_object()) continue;  // It continued after it was listed.
-    table.add({run.id, waits_for(waiting), message_of(*store.value(), run.id, waiting)});
+    if (!given.json) {
+      table.add({run.id, waits_for(waiting), message_of(*store.value(), run.id, waiting)});
+    }
     waiting["run"] = run.id;
     all.push_back(std::move(waiting));
   }

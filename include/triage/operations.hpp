@@ -59,9 +59,9 @@ struct Settlement {
 // Decides about a suspended run without its program: like TriageAgent::decide, but the decision is
 // only recorded, durably and once. The program's next work(), resume_due() or run_or_resume()
 // carries it out. An `abort` is carried out at once, unless the run has effects that can be undone.
-// The fingerprint and strict_idempotency are checked by the program, which escalates
-// what they forbid. Returns the run. Errors: as of TriageAgent::decide, except conflict for another
-// agent or another fingerprint; Errc::corrupt.
+// The program checks the rest: it refuses to continue if its fingerprint has changed, and escalates
+// what strict_idempotency forbids. Returns the run. Errors: as of TriageAgent::decide, except
+// conflict for another agent or another fingerprint; Errc::corrupt.
 [[nodiscard]] Result<RunId> record_decision(CheckpointStore& store, std::string_view token,
                                             const RecoveryAction& action,
                                             const OperatorOptions& options = {});

@@ -4,6 +4,7 @@
 // process.
 
 #include "triage/attempt.hpp"
+#include "triage/detail/cancel_token.hpp"
 
 #include <exception>
 #include <functional>
@@ -37,14 +38,15 @@ class CarriedThread {
 // A thread's function takes nothing or a std::stop_token. join() rethrows the first exception that
 // left one, AttemptStopped included, in the calling thread; the other threads are asked to stop
 // through their token, and their later exceptions are dropped. Cancelling the run triggers the
-// token too. A function that ignores it runs to its end.
+// token too, and so does AgentOptions::attempt_timeout, but not the end of the run's time: what has
+// begun may finish. A function that ignores the token runs to its end.
 // Thread-safety: the group's threads may call start() too; join() and the destructor belong to the
 // thread that created the group.
 class TaskGroup {
  public:
   explicit TaskGroup(const Attempt& attempt)
       : attempt_(attempt),
-        cancelled_(attempt.stop_token(), Forward{&stop_}),
+        cancelled_(detail::cancel_token(attempt), Forward{&stop_}),
         exceptions_before_(std::uncaught_exceptions()) {}
   // Joins and throws like join(). During stack unwinding, asks the threads to stop and throws
   // nothing.

@@ -74,7 +74,8 @@ class HeldRun {
     noted_.push_back(journal.add(kind, now_, std::move(fields)));
   }
   Result<void> append(RunStatus after) {
-    return run_catching([&] { return store_->append(*lease_, noted_, after); });
+    const std::vector<Record> records = std::exchange(noted_, {});
+    return run_catching([&] { return store_->append(*lease_, records, after); });
   }
   [[nodiscard]] CheckpointStore& store() const noexcept { return *store_; }
 

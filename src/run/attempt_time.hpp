@@ -23,7 +23,11 @@ class AttemptTime {
   // `run`: the token that cancels the run.
   AttemptTime(Clock& clock, TimePoint until, const std::stop_token& run)
       : until_(until), either_(run, over_.get_token()) {
-    alarm_ = clock.alarm(until, [this] { over_.request_stop(); });
+    if (clock.now() >= until) {
+      over_.request_stop();
+    } else {
+      alarm_ = clock.alarm(until, [this] { over_.request_stop(); });
+    }
   }
   [[nodiscard]] TimePoint until() const noexcept { return until_; }
   // Triggered when the time is over, or the run is cancelled.

@@ -23,31 +23,6 @@ constexpr Sequence first_part = 8;
 constexpr Sequence most_records = 1'000;
 constexpr std::size_t most_bytes = std::size_t{16} << 20U;
 
-void put(std::string& out, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-}
-
-// Authenticated together with a record's body. A run id contains no zero byte.
-std::string place_of(const RunId& run, const Record& record) {
-  std::string place = "record";
-  place.push_back('\0');
-  place += run;
-  place.push_back('\0');
-  put(place, record.seq());
-  put(place, static_cast<std::uint64_t>(record.kind()));
-  put(place, static_cast<std::uint64_t>(record.time().time_since_epoch().count()));
-  return place;
-}
-
-std::string place_of(std::string_view space, std::string_view key) {
-  std::string place = "key";
-  place.push_back('\0');
-  put(place, space.size());
-  place += space;
-  place += key;
-  return place;
-}
-
 // The encoded body, in `buffer` unless the record has it already.
 std::string_view body_of(const Record& record, std::string& buffer) {
   if (const Record::Bytes* const bytes = record.bytes(); bytes != nullptr && *bytes != nullptr) {
@@ -241,13 +216,16 @@ class Encrypted final : public EncryptedStore {
     return gone;
   }
 
+  [[nodiscard]] bool writes_whole_runs() {
+    const auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
+    return compacts != nullptr && compacts->writes_whole_runs();
+  }
+
   // Calls `take` with one part of a run after the other until it has seen all or returns nothing;
   // otherwise it returns how many bytes the part had. A part is what is in memory at a time.
   template <class Take>
   Result<void> in_parts(Sequence last, const Take& take) {
-    const auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
-    const bool all_at_once = compacts != nullptr && compacts->writes_whole_runs();
-    Sequence together = all_at_once ? last : first_part;
+    Sequence together = writes_whole_runs() ? last : first_part;
     for (Sequence first = 1; first <= last;) {
       TRIAGE_TRY(bytes, take(SequenceRange{first, first + together - 1}));
       if (!bytes) break;
@@ -276,6 +254,16 @@ class Encrypted final : public EncryptedStore {
     std::vector<SequenceRange> ranges;
     std::vector<Record> again;
     std::size_t bytes = 0;
+    std::size_t together = 0;
+    const auto replace_these = [&]() -> Result<void> {
+      if (again.empty()) return outcome::success();
+      TRIAGE_TRYV(replace(lease, ranges, again));
+      done.records += again.size();
+      ranges.clear();
+      again.clear();
+      together = 0;
+      return outcome::success();
+    };
     for (std::size_t i = 0, at = 0; i < sealed.records.size() && at < opened.records.size(); ++i) {
       const Record& record = sealed.records[i];
       bytes += size_of(record);
@@ -283,13 +271,15 @@ class Encrypted final : public EncryptedStore {
       if (!is_newest(record)) {
         ranges.push_back({record.seq(), record.seq()});
         again.push_back(opened.records[at]);
+        together += size_of(record);
       }
       ++at;
+      // Large ones may come after many small ones.
+      if (together >= most_bytes && !writes_whole_runs()) {
+        TRIAGE_TRYV(replace_these());
+      }
     }
-    if (!again.empty()) {
-      TRIAGE_TRYV(replace(lease, ranges, again));
-    }
-    done.records += again.size();
+    TRIAGE_TRYV(replace_these());
     return outcome::success(opened.damaged.empty() ? std::optional(bytes) : std::nullopt);
   }
 

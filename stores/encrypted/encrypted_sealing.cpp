@@ -111,7 +111,32 @@ ssize_t read_beginning(int file, std::span<char> text) {
   return static_cast<ssize_t>(size);
 }
 
+void put(std::string& out, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+}
+
 }  // namespace
+
+// A run id contains no zero byte.
+std::string place_of(const RunId& run, const Record& record) {
+  std::string place = "record";
+  place.push_back('\0');
+  place += run;
+  place.push_back('\0');
+  put(place, record.seq());
+  put(place, static_cast<std::uint64_t>(record.kind()));
+  put(place, static_cast<std::uint64_t>(record.time().time_since_epoch().count()));
+  return place;
+}
+
+std::string place_of(std::string_view space, std::string_view key) {
+  std::string place = "key";
+  place.push_back('\0');
+  put(place, space.size());
+  place += space;
+  place += key;
+  return place;
+}
 
 Result<void> check_store_key(const StoreKey& key) {
   if (!is_name(key.id)) {

@@ -16,6 +16,10 @@ namespace triage::inline v0_1::detail {
 // Errors: Errc::invalid_argument.
 [[nodiscard]] Result<void> check_store_key(const StoreKey& key);
 
+// What is authenticated together with a record's body, and with a value.
+[[nodiscard]] std::string place_of(const RunId& run, const Record& record);
+[[nodiscard]] std::string place_of(std::string_view space, std::string_view key);
+
 // Thread-safety: all members may be called from several threads at once.
 class Sealer {
  public:

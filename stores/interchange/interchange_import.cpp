@@ -49,6 +49,9 @@ class Importer {
         TRIAGE_TRYV(finish());
       }
       if (line.end) return give_endings();
+      if (!plans_.contains(line.run ? line.run->id : run_.id)) {
+        return Error{Errc::corrupt, "the export has changed while it was read"};
+      }
       if (line.run) {
         TRIAGE_TRYV(begin(*std::move(line.run)));
       } else if (line.record && !plan().is_there) {
@@ -147,9 +150,14 @@ class Importer {
     std::string left;
     for (const RunId& run : done_.runs) {
       const auto gone = to_.erase(run);
-      if (!gone && gone.error().code != Errc::not_found) left += (left.empty() ? "" : ", ") + run;
+      if (gone || gone.error().code == Errc::not_found) continue;
+      // The mark may have gone, with the keys, before the run that stays.
+      if (const auto there = to_.run(run); there && there.value().status == importing) {
+        static_cast<void>(mark_import(to_, there.value(), plans_.at(run).last));
+      }
+      left += (left.empty() ? "" : ", ") + run;
     }
-    if (!run_.id.empty() && !plan().is_there) static_cast<void>(unmark(run_.id));
+    if (plans_.contains(run_.id) && !plan().is_there) static_cast<void>(unmark(run_.id));
     if (!left.empty()) why.detail += "; these runs stay until the file is imported again: " + left;
     return why;
   }

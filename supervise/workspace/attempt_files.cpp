@@ -222,7 +222,21 @@ void AttemptFiles::note_checkpoint(const CheckpointId& checkpoint) {
 void AttemptFiles::end() {
   const auto kept = keep();
   // What a branch leaves in the folder is no change by others to the next one.
-  if (kept && !origin_.empty()) name("newest", *kept, origin_);
+  const std::string from = kept ? origin() : std::string();
+  if (!from.empty()) name("newest", *kept, from);
+}
+
+std::string AttemptFiles::origin() const {
+  if (!origin_.empty() || options_.store == nullptr) return origin_;
+  constexpr Sequence beginning = 16;  // A branch is told early what it is.
+  const auto reading = options_.store->read(attempt_.run_id(), {1, beginning});
+  if (!reading) return {};
+  for (const Record& record : reading.value().records) {
+    if (record.kind() != RecordKind::forked) continue;
+    const auto body = record.body();
+    return body ? run_of(body.value().value("parent", std::string())) : std::string();
+  }
+  return {};
 }
 
 void AttemptFiles::name(const std::string& name, const FilesId& files, const std::string& run) {

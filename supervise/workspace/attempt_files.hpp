@@ -42,6 +42,8 @@ class AttemptFiles {
  private:
   [[nodiscard]] Result<void> restore(const std::string& checkpoint);
   [[nodiscard]] Error failed(const Error& error) const;
+  // The run that this one branched off from; empty if it is no branch, or nobody knows.
+  [[nodiscard]] std::string origin() const;
   [[nodiscard]] std::optional<FilesId> keep();
   [[nodiscard]] Result<std::optional<FilesId>> located(const std::string& checkpoint) const;
   [[nodiscard]] Result<std::string> pending_rollback() const;
@@ -57,7 +59,7 @@ class AttemptFiles {
   Attempt& attempt_;
   Options options_;
   std::optional<Workspace> files_{};
-  std::string origin_{};  // The run that this one branched off from, in this attempt.
+  std::string origin_{};  // The run whose files this attempt has restored, if it is another one.
   std::size_t told_too_large_ = 0;
   std::size_t told_unreadable_ = 0;
 };

@@ -142,3 +142,19 @@ TEST_CASE("an exception of the callable wins over those of its threads", "[threa
                           answers({RecoveryAction::escalate()}), kit.bare()};
   CHECK(agent.run("x").error().failure()->text == "of the callable");
 }
+
+TEST_CASE("a group runs what is started after the run's time is over", "[threads]") {
+  Kit kit;
+  bool ran = false;
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            TaskGroup group{attempt};
+                            kit.clock->advance(std::chrono::seconds(20));
+                            group.start([&] { ran = true; });
+                            group.join();
+                            return attempt.stop_token().stop_requested();
+                          },
+                          FailurePolicy{}, kit.options()};
+  const auto result = agent.run(1, {.deadline = kit.clock->now() + std::chrono::seconds(10)});
+  CHECK(ran);
+  CHECK(result.value());
+}

@@ -195,10 +195,11 @@ TEST_CASE("large records are re-encrypted few at a time, and a run that is refus
   leave(*with(inner, "k1"), "before", 3);
   leave(*with(inner, "k1"), "refused", 3);
   std::vector<Record> large;
-  for (Sequence seq = 1; seq <= 40; ++seq) {
-    large.emplace_back(
-        seq, RecordKind::state_changed, WallTime{},
-        std::make_shared<const Json>(Json{{"page", std::string(std::size_t{2} << 20U, 'x')}}));
+  constexpr Sequence small = 300;
+  for (Sequence seq = 1; seq <= small + 40; ++seq) {
+    const std::size_t size = seq <= small ? 1 : std::size_t{2} << 20U;
+    large.emplace_back(seq, RecordKind::state_changed, WallTime{},
+                       std::make_shared<const Json>(Json{{"page", std::string(size, 'x')}}));
   }
   {
     const auto old = with(inner, "k1");
@@ -210,7 +211,7 @@ TEST_CASE("large records are re-encrypted few at a time, and a run that is refus
   const auto done = with(weigher, "k2", {key("k1")})->rotate();
   REQUIRE_OK(done);
   CHECK(done.value().left == std::vector<RunId>{"refused"});
-  CHECK(done.value().records == 43);
+  CHECK(done.value().records == small + 43);
   CHECK(weigher->most < (std::size_t{20} << 20U));
   CHECK(with(inner, "k2")->read("large", {}).value().damaged.empty());
   CHECK(is_whole(*with(inner, "k2"), "before", 3));

@@ -66,6 +66,29 @@ TEST_CASE("each checkpoint of a label has its own files", "[workspace]") {
   }
 }
 
+TEST_CASE("what a branch has left in a later attempt is not taken for a change by others",
+          "[workspace]") {
+  const Tree tree(R"("retry")");
+  const std::string program = tree.program(
+      "cd $W/tree\n"
+      "[ -n \"$TRIAGE_RECOVERY\" ] || { echo base > page; exec $T checkpoint label saved; }\n"
+      "echo \"attempt $TRIAGE_ATTEMPT\" > page; [ -e $W/failed ] && exit 0\n"
+      ": > $W/failed; echo x; exit 1");
+  REQUIRE(tree.run_here({"--policy", tree.file("policy")}, program).status == 0);
+  const auto all = SqliteStore::open(tree.store()).value()->checkpoints("r").value();
+  const auto saved = std::find_if(all.begin(), all.end(),
+                                  [](const CheckpointInfo& one) { return one.label == "saved"; });
+  REQUIRE(saved != all.end());
+  const Printed first = tree.triage({"fork", to_string(saved->id)});
+  INFO(first.error);
+  CHECK_THAT(first.error, ContainsSubstring("attempt 1 failed"));
+  CHECK(first.status == 0);
+  const Printed second = tree.triage({"fork", to_string(saved->id)});
+  INFO(second.error);
+  CHECK(second.status == 0);
+  CHECK_THAT(second.error, !ContainsSubstring("conflict"));
+}
+
 TEST_CASE("a checkpoint without files of its own has those that were kept last before it",
           "[workspace]") {
   const Tree tree;

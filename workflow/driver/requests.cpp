@@ -64,6 +64,13 @@ std::vector<Asked> open_requests(const State& state) {
   return open;
 }
 
+std::vector<Asked> open_requests(const State& state, const RunId& run) {
+  std::vector<Asked> open = open_requests(state);
+  std::erase_if(open,
+                [&](const Asked& one) { return one.port == decision_port && one.branch != run; });
+  return open;
+}
+
 void KnownRequests::add(const Asked& asked) {
   const std::scoped_lock lock(mutex_);
   added_.insert_or_assign(asked.id, asked);

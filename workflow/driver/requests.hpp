@@ -44,6 +44,8 @@ using Answers = std::map<std::string, Answer, std::less<>>;  // By request.
 // Requests of the state that nobody has answered, and that have not expired, of deliveries that
 // have not finished.
 [[nodiscard]] std::vector<Asked> open_requests(const State& state);
+// Those that `run` waits for: a branch asks for its own decisions.
+[[nodiscard]] std::vector<Asked> open_requests(const State& state, const RunId& run);
 // {"value"} or {"expired"}, as stored and sent; empty if it is neither.
 [[nodiscard]] std::optional<Answer> answer_from(const Json& stored);
 

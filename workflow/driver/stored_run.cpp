@@ -140,10 +140,7 @@ Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) 
   TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
   TRIAGE_TRYV(check_library_keys(latest.state));
   const std::string timeline = timeline_of(latest.state);
-  std::vector<Asked> pending = open_requests(latest.state);
-  // A branch asks for its own decisions.
-  std::erase_if(pending,
-                [&](const Asked& one) { return one.port == decision_port && one.branch != run; });
+  std::vector<Asked> pending = open_requests(latest.state, run);
   for (Asked& one : pending) one.signal = answer_signal(one, timeline);
   return outcome::success(std::move(pending));
 }

@@ -205,7 +205,7 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
       return detail::damaged_key(key, e.what());
     }
   }
-  for (detail::Asked& one : detail::open_requests(state)) {
+  for (detail::Asked& one : detail::open_requests(state, view.id.run)) {
     view.pending.push_back({std::move(one.id), std::move(one.executor), std::move(one.port),
                             std::move(one.payload), one.expires});
   }

@@ -5,6 +5,7 @@
 #include "triage/attempt.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/clock.hpp"
+#include "triage/detail/cancel_token.hpp"
 #include "triage/failure.hpp"
 #include "triage/lab/schedule.hpp"
 
@@ -133,14 +134,15 @@ class Chaos {
       return detail::call_plainly(fn);
     return call_armed(Site{.name = site}, fn, {});
   }
-  // Ends with the attempt's stop token and deadline.
+  // Ends when the run is stopped, or at the attempt's deadline.
   template <std::invocable Fn>
   auto call(const Site& site, const Attempt& attempt, Fn&& fn) const
       -> Result<detail::chaos_value_t<Fn>> {
     if (!armed()) [[likely]]
       return detail::call_plainly(fn);
-    return call_armed(site, fn,
-                      {.stop_token = attempt.stop_token(), .deadline = attempt.deadline()});
+    return call_armed(
+        site, fn,
+        {.stop_token = triage::detail::cancel_token(attempt), .deadline = attempt.deadline()});
   }
   template <std::invocable Fn>
   auto call(std::string_view site, const Attempt& attempt, Fn&& fn) const

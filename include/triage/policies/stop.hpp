@@ -20,9 +20,9 @@ namespace triage::inline v0_1 {
 class UntilTime : public std::optional<WallTime> {
  public:
   UntilTime() = default;
-  UntilTime(std::nullopt_t /*none*/) {}  // NOLINT(google-explicit-constructor)
-  UntilTime(std::optional<WallTime> when)
-      : optional(when) {}  // NOLINT(google-explicit-constructor)
+  UntilTime(std::nullopt_t /*none*/) {}    // NOLINT(google-explicit-constructor)
+  UntilTime(std::optional<WallTime> when)  // NOLINT(google-explicit-constructor)
+      : optional(when) {}
   template <class Resolution>
   UntilTime(std::chrono::sys_time<Resolution> when)  // NOLINT(google-explicit-constructor)
       : optional(std::chrono::ceil<WallTime::duration>(when)) {}
