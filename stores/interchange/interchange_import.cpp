@@ -49,7 +49,8 @@ class Importer {
         TRIAGE_TRYV(finish());
       }
       if (line.end) return give_endings();
-      if (!plans_.contains(line.run ? line.run->id : run_.id)) {
+      const bool is_of_run = line.run || line.record || line.key;
+      if (is_of_run && !plans_.contains(line.run ? line.run->id : run_.id)) {
         return Error{Errc::corrupt, "the export has changed while it was read"};
       }
       if (line.run) {
