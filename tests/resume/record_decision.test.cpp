@@ -70,7 +70,9 @@ TEST_CASE("a recorded abort ends the run for good, at once if there is nothing t
   REQUIRE_OK(record_decision(*kit.store, token_of(waiting), RecoveryAction::abort("too dear"),
                              {.who = "ann"}));
   CHECK(kit.store->run("r").value().status == (owes ? RunStatus::suspended : RunStatus::aborted));
-  if (owes) CHECK_ERRC(Errc::aborted, agent.resume_due().value().at(0).result);
+  const auto resumed = agent.resume_due().value();
+  REQUIRE(resumed.size() == (owes ? 1 : 0));
+  if (owes) CHECK_ERRC(Errc::aborted, resumed[0].result);
   CHECK(undone == (owes ? 1 : 0));
   CHECK(kit.store->run("r").value().status == RunStatus::aborted);
   const auto ended = agent.run_or_resume("r", "x");
