@@ -158,9 +158,9 @@ TEST_CASE("a store that works again gets what is recorded in the background", "[
                               attempt.record_step({.action = "s"});
                               return kit.log->count(EventKind::store_detached) == 1;
                             });
-                            store->fails = false;
                             const std::size_t made = attempt.trajectory().size();
                             CHECK(stored() < made);
+                            store->fails = false;
                             for (std::size_t i = 0; i < 13'000 && stored() < made; ++i) {
                               attempt.record_step({.action = "s"});
                             }
