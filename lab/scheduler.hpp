@@ -6,7 +6,7 @@
 #include "fiber.hpp"
 
 #include "triage/clock.hpp"
-#include "triage/detail/saturate.hpp"
+#include "triage/detail/later.hpp"
 #include "triage/testing/simulated_clock.hpp"
 
 #include <cstdint>
@@ -22,11 +22,7 @@
 
 namespace triage::inline v0_1::lab::detail {
 
-// At the end of time at the latest.
-[[nodiscard]] inline TimePoint later(TimePoint from, Duration by) noexcept {
-  return TimePoint(
-      Duration(triage::detail::saturating_add(from.time_since_epoch().count(), by.count())));
-}
+using triage::detail::later;
 
 class Scheduler {
  public:

@@ -3,6 +3,7 @@
 #include "base/run_catching.hpp"
 #include "effects/effects.hpp"
 #include "run/run.hpp"
+#include "triage/detail/later.hpp"
 #include "triage/detail/saturate.hpp"
 
 #include <algorithm>
@@ -13,10 +14,6 @@ namespace {
 
 using Status = EffectState::Status;
 using Lock = std::unique_lock<std::mutex>;
-
-TimePoint later(TimePoint instant, Duration by) noexcept {
-  return TimePoint(Duration(saturating_add(instant.time_since_epoch().count(), by.count())));
-}
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 #include "run/run.hpp"
 
-#include "triage/detail/saturate.hpp"
+#include "triage/detail/later.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,10 +18,6 @@ std::string time_is_over(Duration timeout) {
   using std::chrono::milliseconds;
   return "the attempt took longer than its " +
          std::to_string(std::chrono::duration_cast<milliseconds>(timeout).count()) + " ms";
-}
-
-TimePoint later(TimePoint from, Duration length) {
-  return TimePoint(Duration(saturating_add(from.time_since_epoch().count(), length.count())));
 }
 
 }  // namespace

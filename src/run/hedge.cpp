@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/hedge.hpp"
 
-#include "triage/detail/saturate.hpp"
+#include "triage/detail/later.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -134,8 +134,7 @@ detail::HedgeEnd Hedge::run(Call call, std::stop_token stop) {
     if (race->ended != ended || race->given_up || begun >= most) continue;
     const std::stop_token news = race->news.get_token();
     lock.unlock();
-    const Duration::rep now = options_.clock->now().time_since_epoch().count();
-    const TimePoint next(Duration(detail::saturating_add(now, options_.delay.count())));
+    const TimePoint next = detail::later(options_.clock->now(), options_.delay);
     static_cast<void>(options_.clock->sleep_until(next, news));
     lock.lock();
   }

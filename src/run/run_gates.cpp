@@ -2,6 +2,7 @@
 // Gates and budgets, which are asked before an attempt or a call may start.
 #include "base/run_catching.hpp"
 #include "run/run.hpp"
+#include "triage/detail/later.hpp"
 #include "triage/detail/saturate.hpp"
 
 #include <algorithm>
@@ -28,9 +29,7 @@ GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
   for (;;) {
     GateAnswer answer = core_.gates.enter(request, permit);
     if (answer.kind != GateAnswer::Kind::wait) return answer;
-    const TimePoint instant = now();
-    const TimePoint until(
-        Duration(saturating_add(instant.time_since_epoch().count(), answer.wait.count())));
+    const TimePoint until = later(now(), answer.wait);
     if (const auto latest = attempt_deadline(); latest && until >= *latest) {
       return late_pass(answer.wait, answer.message);
     }

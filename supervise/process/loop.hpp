@@ -3,7 +3,7 @@
 // Waits for several files and one point in time.
 
 #include "triage/clock.hpp"
-#include "triage/detail/saturate.hpp"
+#include "triage/detail/later.hpp"
 
 #include <functional>
 #include <map>
@@ -11,11 +11,7 @@
 
 namespace triage::inline v0_1::supervise {
 
-// A limit of a hundred years, as users may give one, is not in the past.
-[[nodiscard]] inline TimePoint later(TimePoint from, Duration length) noexcept {
-  return TimePoint(
-      Duration(detail::saturating_add(from.time_since_epoch().count(), length.count())));
-}
+using detail::later;
 
 // Thread-safety: none.
 class Loop {
