@@ -31,6 +31,16 @@ std::vector<std::string> names_field(const Json& body, const char* key) {
   return names;
 }
 
+RecoveryAction action_when_due(const Json& suspended) {
+  if (suspended.contains("then")) return action_from(suspended["then"]);
+  const std::vector<std::string> allowed = names_field(suspended, "allowed_actions");
+  const auto resume = to_string(RecoveryAction::Kind::resume);
+  if (allowed.empty() || std::find(allowed.begin(), allowed.end(), resume) != allowed.end()) {
+    return RecoveryAction::resume();
+  }
+  return {.kind = parse_recovery_kind(allowed.front()).value_or(RecoveryAction::Kind::escalate)};
+}
+
 Json newest_body(const JournalReading& reading, RecordKind kind) {
   const auto newest = std::find_if(reading.records.rbegin(), reading.records.rend(),
                                    [&](const Record& record) { return record.kind() == kind; });

@@ -35,6 +35,9 @@ struct Ticket {
 // Converts an action to its recorded form and back.
 [[nodiscard]] Json action_json(const RecoveryAction& action);
 [[nodiscard]] RecoveryAction action_from(const Json& json);
+// What a suspended run does when it is due: the recorded action, else the first allowed one, or
+// resume if all are allowed.
+[[nodiscard]] RecoveryAction action_when_due(const Json& suspended);
 [[nodiscard]] Json limits_json(const Limits& limits);
 // Empty if they are out of range.
 [[nodiscard]] std::optional<Limits> limits_from(const Json& json);

@@ -101,9 +101,6 @@ struct Resumption {
 // A new attempt that begins at `from` (0: the run's start).
 [[nodiscard]] Resumption resumed_from(const Journal& journal, Sequence from,
                                       const std::shared_ptr<const AgentContract>& contract);
-// What a suspended run does when it is due: the recorded action, else the first allowed one, or
-// resume if all are allowed.
-[[nodiscard]] RecoveryAction action_when_due(const Json& suspended);
 // Whether the caller named this run to continue, or accepts whatever the run allows.
 enum class Asked : std::uint8_t { to_resume, for_what_fits };
 [[nodiscard]] Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,

@@ -45,16 +45,6 @@ Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
 
 }  // namespace
 
-RecoveryAction action_when_due(const Json& suspended) {
-  if (suspended.contains("then")) return action_from(suspended["then"]);
-  const std::vector<std::string> allowed = names_field(suspended, "allowed_actions");
-  const auto resume = to_string(RecoveryAction::Kind::resume);
-  if (allowed.empty() || std::find(allowed.begin(), allowed.end(), resume) != allowed.end()) {
-    return RecoveryAction::resume();
-  }
-  return {.kind = parse_recovery_kind(allowed.front()).value_or(RecoveryAction::Kind::escalate)};
-}
-
 bool Run::outlives_process() const noexcept {
   const RunData& b = *data_;
   return b.store && b.started && !b.detached &&

@@ -3,6 +3,7 @@
 // Drives one run of a workflow inside one attempt of an agent's run: delivers messages, stores
 // finished deliveries, and skips those that had finished before.
 
+#include "decisions.hpp"
 #include "definition/checkpointer.hpp"
 #include "definition/halt.hpp"
 #include "delivery_call.hpp"

@@ -5,8 +5,7 @@
 #include "definition/plan.hpp"
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
-#include "triage/policy.hpp"
-#include "triage/result.hpp"
+#include "triage/run_id.hpp"
 #include "triage/state.hpp"
 
 #include <map>
@@ -64,22 +63,6 @@ class KnownRequests {
   mutable std::mutex mutex_{};
   std::map<std::string, Asked> added_{};
 };
-
-// Of the answers at decision_port.
-inline constexpr std::string_view decision_type = "decision";
-
-// A person's decision about a failure.
-struct Decision {
-  bool tries_again = false;
-  Error error;  // Else: how the delivery fails.
-};
-// The request's payload: the failure, what is asked, and which actions are allowed.
-[[nodiscard]] Json decision_payload(const RecoveryAction& wanted, const std::string& failure);
-// `answer` is an action, or {"action", "message"}. Errors: Errc::invalid_argument, with what is
-// allowed.
-[[nodiscard]] Result<void> check_decision(const Asked& asked, const Json& answer);
-// What a checked answer means, or that there was none in time.
-[[nodiscard]] Decision decision_from(const Asked& asked, const Answer& answer);
 
 // The name of the signal that settles a request in the state's timeline. Only the first one counts,
 // whether an answer or an expiry.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "stored_run.hpp"
 #include "base/run_catching.hpp"
+#include "decisions.hpp"
 #include "records/compatible.hpp"
 #include "records/stored_keys.hpp"
 #include "triage/agent.hpp"

@@ -2,6 +2,7 @@
 // How far the tasks of a graph are.
 #include "definition/halt.hpp"
 #include "definition/task_outputs.hpp"
+#include "journal/suspension_json.hpp"
 #include "records/values.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/task_graph.hpp"
@@ -11,15 +12,8 @@
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
-namespace {
 
-// Empty if it has none; a stored message may be damaged.
-std::string text_in(const Json& message, const char* key) {
-  const auto found = message.is_object() ? message.find(key) : message.end();
-  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-}  // namespace
+using triage::detail::text_field;
 
 Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run,
                                                std::string_view inside) const {
@@ -44,12 +38,12 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run,
     TaskView view{.id = task.id};
     if (const auto found = by_task.find(task.id); found != by_task.end()) {
       for (const Json& sent : found->second->sent) {
-        const std::string status = text_in(sent, "status");
+        const std::string status = text_field(sent, "status");
         for (const TaskStatus one :
              {TaskStatus::completed, TaskStatus::failed, TaskStatus::skipped}) {
           if (status == to_string(one)) view.status = one;
         }
-        view.why = text_in(sent, "why");
+        view.why = text_field(sent, "why");
       }
       if (view.status == TaskStatus::completed) {
         const std::string key = detail::task_output_key(task.id, found->second->occurrence);
