@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "read_adapter.hpp"
 
+#include "installed.hpp"
 #include "read_policy.hpp"
 #include "triage/detail/try.hpp"
 
@@ -31,7 +32,7 @@ Result<std::string> adapter_of(const std::string& given, const std::string& prog
     asked = std::move(text) + "\n";  // A newline distinguishes a document from a name.
   }
   const auto found =
-      supervise::find_adapter(asked, program, supervise::adapter_folder(), &read_adapter_text);
+      supervise::find_adapter(asked, program, installed("adapters"), &read_adapter_text);
   if (found) return outcome::success(std::move(asked));
   return Error{found.error().code,
                (is_file ? printable(given) + ": " : std::string()) + found.error().detail};

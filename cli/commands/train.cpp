@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // triage train: fits the text model to the corpus and to corrections.
 
+#include "arguments/installed.hpp"
 #include "command.hpp"
 #include "refit.hpp"
 #include "render/output.hpp"
-#include "supervise/adapters/find_adapter.hpp"
 #include "triage/detail/try.hpp"
 
 #include <fcntl.h>
@@ -150,8 +150,7 @@ std::string usual_corpus() {
   const std::string here = "data/failures";
   std::error_code failed;
   if (std::filesystem::is_directory(here, failed)) return here;
-  const std::filesystem::path adapters = supervise::adapter_folder();
-  return (adapters.parent_path() / "failures").string();
+  return installed("failures");
 }
 
 Result<training::Corpus> read_corpus(const std::string& folder) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run_session.hpp"
 
+#include "arguments/installed.hpp"
 #include "arguments/open_store.hpp"
 #include "arguments/read_adapter.hpp"
 #include "arguments/read_policy.hpp"
@@ -174,7 +175,7 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .read_policy = &read_policy,
                                    .read_contract = &read_contract_text,
                                    .read_document = &read_adapter_text,
-                                   .adapter_folder = supervise::adapter_folder(),
+                                   .adapter_folder = installed("adapters"),
                                    .shadows = std::move(shadows.folder),
                                    .left_out = std::move(shadows.left_out),
                                    .shared_workspaces = shadows.shared,

@@ -35,12 +35,6 @@ bool is_plain_name(const std::string& name) {
 
 }  // namespace
 
-std::string adapter_folder() {
-  std::error_code failed;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  return (self.parent_path().parent_path() / "share/triage/adapters").string();
-}
-
 Result<Adapter> adapter_from_text(std::string_view text, ReadDocument read) {
   TRIAGE_TRY(document, read(text));
   return adapter_from_json(document);

@@ -14,10 +14,6 @@ namespace triage::inline v0_1::supervise {
 // The name for no adapter: only exit status, signals and the tails of the streams are used.
 inline constexpr const char* generic_adapter = "generic";
 
-// The folder of installed adapters: share/triage/adapters beside this program's folder. It may not
-// exist.
-[[nodiscard]] std::string adapter_folder();
-
 // Parses a document. Errors: Errc::invalid_argument.
 [[nodiscard]] Result<Adapter> adapter_from_text(std::string_view text, ReadDocument read);
 
