@@ -15,12 +15,6 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::string told(const TaskInput& task) {
-  std::string text = task.id + "[";
-  for (const TaskOutput& before : task.context) text += before.task;
-  return text + "]";
-}
-
 std::map<std::string, Json> outputs_of(const Crew& crew) {
   WorkflowRun run(built(crew));
   REQUIRE_OK(run.run(nullptr));

@@ -14,16 +14,7 @@ using namespace triage::workflow;
 using namespace triage::test;
 using Catch::Matchers::ContainsSubstring;
 
-namespace {
-
-std::string last_checkpoint(const WorkflowRun& run) {
-  const auto all = run.checkpoints();
-  REQUIRE_OK(all);
-  REQUIRE_FALSE(all.value().empty());
-  return to_string(all.value().back().id);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a branch that refuses new effects takes recorded ones and does nothing else",
           "[workflow][fork]") {

@@ -8,6 +8,18 @@ using namespace triage;
 using namespace triage::test;
 using Catch::Matchers::ContainsSubstring;
 
+namespace {
+
+Json only_output(const Printed& done) {
+  INFO(done.error);
+  REQUIRE(done.status == 0);
+  const Json outputs = Json::parse(done.out).at("outputs");
+  REQUIRE(outputs.size() == 1);
+  return outputs[0];
+}
+
+}  // namespace
+
 TEST_CASE("a file of executors and edges runs as a graph, with loops that a message ends",
           "[cli][workflow]") {
   const Place place;
@@ -44,13 +56,10 @@ edges:
   - {from: [left, right], to: both}
 )");
   const Printed done = place.run(file);
-  INFO(done.error);
-  REQUIRE(done.status == 0);
-  const Json outputs = Json::parse(done.out).at("outputs");
-  REQUIRE(outputs.size() == 1);
-  CHECK(outputs[0].at("executor") == "both");
-  CHECK(outputs[0].at("output").size() == 2);
-  CHECK(outputs[0].at("output")[0].at("round") == 3);
+  const Json output = only_output(done);
+  CHECK(output.at("executor") == "both");
+  CHECK(output.at("output").size() == 2);
+  CHECK(output.at("output")[0].at("round") == 3);
   CHECK(place.run(file).out == done.out);
   CHECK(place.lines("log") == 3);
   CHECK_THAT(run_program({TRIAGE_COMMAND, "workflow", "run", file, "--check"}).out,
@@ -336,12 +345,7 @@ edges:
   - {from: a, to: b, when: )" + same + R"(1}
   - {from: a, to: b, when: )" + same + R"(2}
 )");
-  const Printed done = place.run(file);
-  INFO(done.error);
-  REQUIRE(done.status == 0);
-  const Json outputs = Json::parse(done.out).at("outputs");
-  REQUIRE(outputs.size() == 1);
-  CHECK(outputs[0].at("executor") == "b");
+  CHECK(only_output(place.run(file)).at("executor") == "b");
 }
 
 TEST_CASE("what a workflow asks is shown to people before what it asks about", "[cli][workflow]") {

@@ -27,6 +27,14 @@ std::string entry_of(const WorkflowRun& run) {
   return to_string(run.checkpoints().value().front().id);
 }
 
+WorkflowRunOptions within_an_hour(const std::shared_ptr<CheckpointStore>& store,
+                                  const std::shared_ptr<testing::SimulatedClock>& clock) {
+  return {.run_id = "w",
+          .store = store,
+          .deadline = clock->now() + std::chrono::hours(1),
+          .clock = clock};
+}
+
 }  // namespace
 
 TEST_CASE("after a restore, an executor with a policy takes the new answer", "[workflow][inner]") {
@@ -91,13 +99,9 @@ TEST_CASE("a later deadline holds for an executor's tries, too", "[workflow][inn
                                          {.policy = tries(5, std::chrono::minutes(1))})
                                .start("a"));
   const auto store = memory();
-  const auto until = [&](std::chrono::hours from_now) {
-    return WorkflowRunOptions{
-        .run_id = "w", .store = store, .deadline = clock->now() + from_now, .clock = clock};
-  };
-  REQUIRE_FALSE(WorkflowRun(graph, until(std::chrono::hours(1))).run(1).has_value());
+  REQUIRE_FALSE(WorkflowRun(graph, within_an_hour(store, clock)).run(1).has_value());
   CHECK(calls == 1);
-  REQUIRE_OK(WorkflowRun(graph, until(std::chrono::hours(1))).resume());
+  REQUIRE_OK(WorkflowRun(graph, within_an_hour(store, clock)).resume());
   CHECK(calls == 2);
 }
 
@@ -114,12 +118,8 @@ TEST_CASE("a later deadline holds for an act on a resource, too", "[workflow][in
                                          }))
                                .start("a"));
   const auto store = memory();
-  const auto until = [&](std::chrono::hours from_now) {
-    return WorkflowRunOptions{
-        .run_id = "w", .store = store, .deadline = clock->now() + from_now, .clock = clock};
-  };
-  REQUIRE_FALSE(WorkflowRun(graph, until(std::chrono::hours(1))).run(1).has_value());
-  REQUIRE_OK(WorkflowRun(graph, until(std::chrono::hours(1))).resume());
+  REQUIRE_FALSE(WorkflowRun(graph, within_an_hour(store, clock)).run(1).has_value());
+  REQUIRE_OK(WorkflowRun(graph, within_an_hour(store, clock)).resume());
   CHECK(acts == 2);
 }
 

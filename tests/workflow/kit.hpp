@@ -25,6 +25,20 @@ workflow::Workflow built(const Builder& builder) {
 
 inline std::shared_ptr<CheckpointStore> memory() { return MemoryStore::create(); }
 
+inline std::string last_checkpoint(const workflow::WorkflowRun& run) {
+  const auto all = run.checkpoints();
+  REQUIRE_OK(all);
+  REQUIRE_FALSE(all.value().empty());
+  return to_string(all.value().back().id);
+}
+
+// A task's work: "ID[CONTEXT…]", which tells whose outputs it got.
+inline std::string told(const workflow::TaskInput& task) {
+  std::string text = task.id + "[";
+  for (const workflow::TaskOutput& before : task.context) text += before.task;
+  return text + "]";
+}
+
 // The executors whose handlers were called since the run was last continued.
 inline std::set<std::string> called(const workflow::WorkflowRun& run) {
   std::set<std::string> paths;

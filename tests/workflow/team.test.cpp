@@ -14,17 +14,11 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::string with_context(const TaskInput& task) {
-  std::string text = task.id + "[";
-  for (const TaskOutput& before : task.context) text += before.task;
-  return text + "]";
-}
-
 // A team of agents of which two fail at tasks called "bad…".
 Team team_of(const Team::Coordinator& coordinator, TeamLimits limits = {}) {
   const auto work = [](const TaskInput& task, Context&) -> Json {
     if (task.id.rfind("bad", 0) == 0) throw std::runtime_error("too hard");
-    return with_context(task);
+    return told(task);
   };
   Team team("team", limits);
   team.coordinator(coordinator)
@@ -162,16 +156,14 @@ TEST_CASE("a goal that looks like a team's own question is a goal", "[workflow][
   const Json goal{{"triage.failed", "x"}, {"why", 1}};
   Json seen;
   Team team("team");
-  team.agent("ann", with_context).coordinator([&](const TeamQuestion& asked, Context&) {
+  team.agent("ann", told).coordinator([&](const TeamQuestion& asked, Context&) {
     seen = asked.goal;
     return plan({{{"id", "x"}}});
   });
   REQUIRE_OK(WorkflowRun(built(team)).run(goal));
   CHECK(seen == goal);
   Team bad("team");
-  bad.agent("board", with_context).coordinator([](const TeamQuestion&, Context&) {
-    return Json();
-  });
+  bad.agent("board", told).coordinator([](const TeamQuestion&, Context&) { return Json(); });
   const auto refused = bad.build();
   CHECK_ERRC(Errc::invalid_argument, refused);
   CHECK_THAT(refused.error().detail, ContainsSubstring("agent \"board\""));

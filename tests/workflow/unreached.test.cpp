@@ -11,13 +11,6 @@ using namespace triage::test;
 
 namespace {
 
-std::string newest_end(const WorkflowRun& run) {
-  const auto all = run.checkpoints();
-  REQUIRE_OK(all);
-  REQUIRE_FALSE(all.value().empty());
-  return to_string(all.value().back().id);
-}
-
 std::vector<std::string> delivered(const WorkflowRun& run) {
   const auto deliveries = run.deliveries();
   REQUIRE_OK(deliveries);
@@ -60,7 +53,7 @@ TEST_CASE("what a branch no longer comes to is neither in its state nor in its d
   WorkflowRun origin(graph, {.run_id = "origin", .store = store});
   REQUIRE_OK(origin.run(1));
   WorkflowRun branch(graph, {.run_id = "branch", .store = store});
-  REQUIRE_OK(branch.fork(newest_end(origin), {.label = "b", .outputs = {{"a", 2}}}));
+  REQUIRE_OK(branch.fork(last_checkpoint(origin), {.label = "b", .outputs = {{"a", 2}}}));
   const WorkflowRun elsewhere(graph, {.run_id = "branch", .store = store});
   const auto state = elsewhere.state();
   REQUIRE_OK(state);
@@ -72,12 +65,12 @@ TEST_CASE("what a branch no longer comes to is neither in its state nor in its d
 
   // An edit of its last checkpoint reaches those who read the value.
   WorkflowRun edited(graph, {.run_id = "edited", .store = store});
-  const auto result = edited.fork(newest_end(branch), {.label = "e", .state = {{"k", 7}}});
+  const auto result = edited.fork(last_checkpoint(branch), {.label = "e", .state = {{"k", 7}}});
   REQUIRE_OK(result);
   CHECK(result.value().value() == 7);
   WorkflowRun dead(graph, {.run_id = "dead", .store = store});
   CHECK_ERRC(Errc::invalid_argument,
-             dead.fork(newest_end(branch), {.label = "d", .outputs = {{"one", 3}}}));
+             dead.fork(last_checkpoint(branch), {.label = "d", .outputs = {{"one", 3}}}));
 }
 
 TEST_CASE("rounds of a loop that a branch does not make are not counted", "[workflow][unreached]") {
@@ -104,7 +97,7 @@ TEST_CASE("rounds of a loop that a branch does not make are not counted", "[work
   REQUIRE_OK(origin.run({{"by", 1}}));
   CHECK(WorkflowRun(graph, {.run_id = "origin", .store = store}).state().value()["s||"]["n"] == 6);
   WorkflowRun branch(graph, {.run_id = "branch", .store = store});
-  REQUIRE_OK(branch.fork(newest_end(origin), {.label = "b", .inputs = {{"by", 3}}}));
+  REQUIRE_OK(branch.fork(last_checkpoint(origin), {.label = "b", .inputs = {{"by", 3}}}));
   const WorkflowRun elsewhere(graph, {.run_id = "branch", .store = store});
   CHECK(elsewhere.state().value()["s||"]["n"] == 2);
   CHECK(delivered(elsewhere) == std::vector<std::string>{"begin", "round", "round", "end"});
@@ -161,7 +154,7 @@ TEST_CASE("questions of a way that a branch does not take are not open in it",
   CHECK_ERRC(Errc::suspended, origin.run(1));
   WorkflowRun branch(graph, {.run_id = "branch", .store = store});
   CHECK_ERRC(Errc::suspended,
-             branch.fork(newest_end(origin), {.label = "b", .outputs = {{"a", 2}}}));
+             branch.fork(last_checkpoint(origin), {.label = "b", .outputs = {{"a", 2}}}));
   const auto open = branch.pending_requests();
   REQUIRE_OK(open);
   REQUIRE(open.value().size() == 1);
@@ -195,7 +188,7 @@ TEST_CASE("what an answer may still lead to is kept while a branch waits",
   REQUIRE_OK(origin.resume());
   WorkflowRun branch(graph, {.run_id = "branch", .store = store});
   CHECK_ERRC(Errc::suspended,
-             branch.fork(newest_end(origin), {.label = "b", .outputs = {{"a", 2}}}));
+             branch.fork(last_checkpoint(origin), {.label = "b", .outputs = {{"a", 2}}}));
   REQUIRE_OK(branch.answer("asks/1/p/1", "x"));
   REQUIRE_OK(branch.resume());
   CHECK(calls == 1);
