@@ -245,7 +245,8 @@ Result<FilesId> Workspace::keep() {
                                          "--remove",     "--replace", "--stdin"};
     TRIAGE_TRYV(run_git(git_, words, wanted.paths));
   }
-  TRIAGE_TRY(printed, git("write-tree"));
+  // Without asking for every stored file, a third of the time this takes: nothing removes any.
+  TRIAGE_TRY(printed, git("write-tree", "--missing-ok"));
   const std::string tree = without_end(printed);
   TRIAGE_TRY(not_kept, note_not_kept());
   const std::string message = to_message({modes_of(wanted.all), not_kept});
