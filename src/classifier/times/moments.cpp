@@ -16,6 +16,9 @@ constexpr std::array<std::string_view, 12> months{"january",   "february", "marc
 constexpr std::array<std::string_view, 7> weekdays{"monday", "tuesday",  "wednesday", "thursday",
                                                    "friday", "saturday", "sunday"};
 constexpr std::int64_t day_seconds = 86'400;
+// A time of day that has passed by less than this is that of today: clocks differ, and a program is
+// called in the minute that it names.
+constexpr std::int64_t passed_seconds = 600;
 
 struct Zone {
   std::string_view name;
@@ -182,7 +185,7 @@ class MomentReader {
   }
 
   // "am" or "pm" after an hour; sets the time.
-  bool take_half(std::string_view& after, int hour, std::int64_t beyond_hour = 0) {
+  bool take_half(std::string_view& after, int hour, std::int64_t beyond_hour = 60) {
     std::string_view text = after;
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     for (const std::string_view half : {"am", "pm", "a.m.", "p.m."}) {
@@ -202,7 +205,7 @@ class MomentReader {
     if (!has_form(after.substr(0, 3), ":00")) return false;
     const int minute = number(after.substr(1, 2));
     after.remove_prefix(3);
-    int second = 0;
+    int second = 60;  // Not written: the time is anywhere in this minute.
     if (has_form(after.substr(0, 3), ":00")) {
       second = number(after.substr(1, 2));
       after.remove_prefix(3);
@@ -274,8 +277,10 @@ class MomentReader {
       // Monday is 0.
       const int weekday = static_cast<int>(std::chrono::weekday(today).iso_encoding()) - 1;
       const int ahead = weekday_ ? (*weekday_ - weekday + 7) % 7 : 0;
-      const auto next = at(today.time_since_epoch().count() + ahead);
-      return *next * 1000 > now_ms ? next : *next + day_seconds * (weekday_ ? 7 : 1);
+      const std::int64_t period = day_seconds * (weekday_ ? 7 : 1);
+      std::int64_t next = *at(today.time_since_epoch().count() + ahead) - period;
+      while ((next + passed_seconds) * 1000 <= now_ms) next += period;
+      return next;
     }
     if (!day_) return std::nullopt;
     const int this_year = static_cast<int>(std::chrono::year_month_day(today).year());

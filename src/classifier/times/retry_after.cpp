@@ -284,6 +284,27 @@ double unit_in_name(std::string_view name) {
   return 1;
 }
 
+// "less than a minute" -> 60 s, "a few seconds" -> 3 s: an article or a vague number and a unit.
+std::optional<Duration> find_length_in_words(std::string_view phrase) {
+  constexpr std::pair<std::string_view, int> numbers[] = {
+      {"a", 1}, {"an", 1}, {"one", 1}, {"couple", 2}, {"few", 3}};
+  std::optional<int> number;
+  while (!phrase.empty()) {
+    std::size_t end = 0;
+    while (end < phrase.size() && is_letter(phrase[end])) ++end;
+    const std::string_view word = phrase.substr(0, end);
+    phrase.remove_prefix(std::max<std::size_t>(end, 1));
+    if (word.empty()) continue;
+    for (const auto& [name, value] : numbers) {
+      if (equal_ignoring_case(word, name)) number = value;
+    }
+    const bool moment = equal_ignoring_case(word.substr(0, 6), "moment");
+    const auto unit = moment ? std::optional(1.0) : unit_seconds(word);
+    if (number && unit) return from_seconds(*number * *unit);
+  }
+  return std::nullopt;
+}
+
 // The first duration in a phrase: "try again in 6m0s" -> 6 minutes.
 std::optional<Duration> find_length(std::string_view phrase) {
   for (std::size_t at = 0; at < phrase.size(); ++at) {
@@ -323,7 +344,9 @@ WaitInText find_wait(std::string_view text, std::string_view phrase, bool date_o
     if (moment) return {.wait = time_until(*moment, *now)};
   }
   if (date_only) return {};
-  return {.wait = find_length(seen)};
+  // What follows a length in words is another matter, but that of a number may continue there.
+  const bool in_words = std::none_of(phrase.begin(), phrase.end(), is_digit);
+  return {.wait = in_words ? find_length_in_words(phrase) : find_length(seen)};
 }
 
 RetryAfter find_retry_after(const Failure& failure, const Classification& found, Clock* clock) {

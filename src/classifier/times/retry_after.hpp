@@ -29,16 +29,13 @@ struct RetryAfter {
 
 // "1.5", "20s", "6m0s", "1h 30 min", "250 ms", "two" -> empty. A bare number is in seconds.
 [[nodiscard]] std::optional<Duration> parse_wait(std::string_view text);
-// The first such length anywhere in a phrase: "try again in 6m0s" -> 6 minutes. A number without a
-// unit counts as seconds.
-[[nodiscard]] std::optional<Duration> find_wait(std::string_view phrase);
-
 struct WaitInText {
   std::optional<Duration> wait{};
   bool undated = false;  // A point in time is named, but the current time is unknown.
 };
 // What the phrase, a part of the text found by a rule, asks for: the point in time it names
-// ("resets at 2026-12-01 00:00 UTC") or else, unless date_only, the duration.
+// ("resets at 2026-12-01 00:00 UTC") or else, unless date_only, the duration ("try again in 6m0s",
+// "in less than a minute").
 [[nodiscard]] WaitInText find_wait(std::string_view text, std::string_view phrase, bool date_only,
                                    const Failure& failure, Clock* clock);
 
