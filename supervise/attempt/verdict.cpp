@@ -6,6 +6,7 @@
 #include "triage/exit_status.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include <sys/wait.h>
@@ -27,6 +28,9 @@ std::string how_it_ended(const ChildEnd& end, const std::string& name) {
   if (WIFSIGNALED(end.status)) return name + " was killed by " + signal_name(WTERMSIG(end.status));
   return name + " exited with status " + std::to_string(WEXITSTATUS(end.status));
 }
+
+// The kernel's way to end a process that takes too much memory; a shell reports a status.
+bool was_killed(int status) { return shell_status(status) == 128 + SIGKILL; }
 
 bool ended_by_itself(const ChildEnd& end) {
   return end.cause == ChildEnd::Cause::itself && WIFEXITED(end.status);
@@ -52,6 +56,8 @@ Failure failure_of(const ChildEnd& end, const std::string& name) {
   if (reported) failure = *std::move(reported);
   const std::string how = how_it_ended(end, name);
   if (failure.text.empty()) failure.text = said;
+  // The kernel may have killed any process of the control group, also a neighbour of the program.
+  const bool out_of_memory = end.out_of_memory && (was_killed(end.status) || failure.text.empty());
   // Beside the program's own words, ours would count as its words.
   if (failure.text.empty() || !ended_by_itself(end)) {
     failure.text += (failure.text.empty() ? "" : "\n") + how;
@@ -61,9 +67,9 @@ Failure failure_of(const ChildEnd& end, const std::string& name) {
     failure.type = FailureType::timeout;
     failure.reason =
         end.cause == ChildEnd::Cause::timeout ? "attempt_timeout" : "attempt_idle_timeout";
-  } else if (end.out_of_memory || WIFSIGNALED(end.status)) {
+  } else if (out_of_memory || WIFSIGNALED(end.status)) {
     failure.type = FailureType::crashed;
-    failure.reason = end.out_of_memory ? "out_of_memory" : "killed_by_signal";
+    failure.reason = out_of_memory ? "out_of_memory" : "killed_by_signal";
   }
   return failure;
 }

@@ -32,11 +32,19 @@ RecoveryAction never_starts(int failures) {
                                   " before it had done anything");
 }
 
-// Waiting only makes sense for a quota that names when it is replenished.
+// Waiting only makes sense for a quota that names when it is replenished. Who asks for less than a
+// minute, or names a time that has passed, may do so for ever: that wait grows, and how often is
+// limited. All failures of the quota count, also those of a long run whose waits were in earnest:
+// hence a limit that takes four hours of short ones.
 Strategy wait_for_quota() {
-  return Strategy("wait_for_quota", [](const FailureContext& context) {
+  const Strategy shortly = retry_with_backoff({.max_attempts = 60,
+                                               .base_delay = seconds(5),
+                                               .max_delay = std::chrono::minutes(5),
+                                               .jitter = Jitter::none});
+  return Strategy("wait_for_quota", [shortly](const FailureContext& context) {
     const auto& asked = context.classification.retry_after;
     if (!asked) return RecoveryAction::escalate();
+    if (*asked < std::chrono::minutes(1)) return shortly(context);
     return RecoveryAction::retry("", *asked);
   });
 }
