@@ -152,7 +152,7 @@ class Protocol {
                          bool& later);
   Result<void> propose(const Json& step, Json& reply);
   [[nodiscard]] bool waits_here(Duration left) const;
-  void sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id);
+  void sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id, bool began);
   void wait_for(const SpeakerPtr& speaker, const std::string& name, WallTime until, const Json& id,
                 bool began);
   void stop(Error error);

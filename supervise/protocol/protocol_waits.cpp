@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t longest_name = 256;                    // Of a signal.
 constexpr auto look_every = std::chrono::milliseconds(200);  // For a signal.
+// For a time of day: the clock that measures waits stands still while a machine sleeps.
+constexpr auto look_at_clock_every = std::chrono::minutes(1);
 
 // Seconds since 1970.
 Result<WallTime> moment_of(const Json& seconds, const char* what) {
@@ -81,7 +83,7 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
   if (sleeps) {
     TRIAGE_TRY(when, moment_of(request, "sleep_until"));
     later = true;
-    sleep_until(speaker, when, id);
+    sleep_until(speaker, when, id, false);
     return outcome::success(true);
   }
   if (!request.is_object() || !request.contains("name") || !request["name"].is_string()) {
@@ -114,16 +116,17 @@ bool Protocol::waits_here(Duration left) const {
          !attempt_.can_suspend();
 }
 
-void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id) {
+void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id, bool began) {
+  if (speaker->gone()) return;
   const Duration left = when - options_.clock->wall_now();
-  if (left <= Duration::zero()) return answer(speaker, id, {{"ok", true}});
-  if (waits_here(left)) {
-    begin_wait(*speaker);
-    return loop_.call_at(later(options_.clock->now(), left), [this, speaker, id] {
-      if (speaker->gone()) return;
-      end_wait(*speaker);
-      answer(speaker, id, {{"ok", true}});
-    });
+  if (left <= Duration::zero()) {
+    if (began) end_wait(*speaker);
+    return answer(speaker, id, {{"ok", true}});
+  }
+  if (began || waits_here(left)) {
+    if (!began) begin_wait(*speaker);
+    return loop_.call_at(options_.clock->now() + std::min<Duration>(left, look_at_clock_every),
+                         [this, speaker, when, id] { sleep_until(speaker, when, id, true); });
   }
   try {
     attempt_.sleep_until(when);
