@@ -9,8 +9,8 @@
 namespace triage::inline v0_1::supervise {
 
 // Names the zone behind each time of twelve hours ("3pm", "Jan 2nd, 2026 3:45 PM") that has none,
-// or has this machine's by a name such as (Europe/Berlin): "3pm (UTC+01:00)". The zone is that of
-// `now`, so a time beyond a change of clocks is an hour off.
+// or has this machine's by a name such as (Europe/Berlin): "3pm (UTC+01:00)". It is the one in
+// force at that time, which may be on the other side of a change of clocks.
 [[nodiscard]] std::string with_zones(const std::string& text, WallTime now);
 
 }  // namespace triage::inline v0_1::supervise

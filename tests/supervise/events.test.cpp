@@ -88,6 +88,25 @@ TEST_CASE("times that a program prints for people are those of this machine", "[
   ::setenv("TZ", "UTC-5:30", 1);
   ::tzset();
   CHECK(zoned("3pm") == "3pm (UTC+05:30)");
+  // Clocks change on 8 March, at 2 in the night after `before`, and on 1 November.
+  ::setenv("TZ", "EST5EDT,M3.2.0,M11.1.0", 1);
+  ::tzset();
+  constexpr WallTime before{std::chrono::sys_days{std::chrono::March / 8 / 2026} +
+                            std::chrono::hours(1)};
+  const auto zone = [&](const std::string& text) {
+    const std::string found = with_zones(text, before);
+    return found.substr(found.find(" (UTC"));
+  };
+  CHECK(zone("resets 11pm") == " (UTC-05:00)");
+  for (const char* summer :
+       {"resets 9am", "resets Sunday, 9am", "Mar 20 at 4pm", "resets July 4th, 2027, 3:30 p.m."}) {
+    INFO(summer);
+    CHECK(zone(summer) == " (UTC-04:00)");
+  }
+  for (const char* winter : {"Sat 11:30pm", "resets Nov 2, 3pm", "Jan 3rd, 5am"}) {
+    INFO(winter);
+    CHECK(zone(winter) == " (UTC-05:00)");
+  }
   kept.empty() ? ::unsetenv("TZ") : ::setenv("TZ", kept.c_str(), 1);
   ::tzset();
 }
