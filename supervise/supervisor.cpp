@@ -183,7 +183,8 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   std::function<void(std::optional<Duration>)> dismiss;
   AttemptIo io(spec, {.signals = options_.signals,
                       .clock = options_.clock,
-                      .on_out = [&](std::string_view bytes) { adapted.add(bytes, dismiss); }});
+                      .on_out = [&](std::string_view bytes) { adapted.add(bytes, dismiss); },
+                      .on_trouble = options_.on_trouble});
   dismiss = [&io](std::optional<Duration> linger) { io.dismiss_after(linger); };
   Protocol protocol(
       io.loop(), attempt,
@@ -233,11 +234,12 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   files.end();
   const bool dismissed = end.cause == ChildEnd::Cause::dismissed;
   status_ = dismissed && adapted.finished(end) ? 0 : shell_status(end.status);
+  const bool finished = adapted.finished(end) || (succeeded(end) && !adapted.unfinished());
+  const bool ended = !lost && !protocol.stopped() && finished;
+  if (!ended && !options_.quiet) say("");  // What follows begins on a line of its own.
   if (lost) return *lost;
   if (protocol.stopped()) return *protocol.stopped();
-  if (adapted.finished(end) || (succeeded(end) && !adapted.unfinished())) {
-    return outcome::success(Json{{"exit_status", *status_}});
-  }
+  if (ended) return outcome::success(Json{{"exit_status", *status_}});
   if (interrupted(end)) options_.signals->stop();
   const auto doubt = protocol.doubt();
   if (doubt && !detail::cancel_token(attempt).stop_requested()) ask_again(attempt, *doubt);
@@ -252,11 +254,13 @@ ChildEnd Supervisor::serve(AttemptIo& io) {
   } ending{serving_};
   ChildEnd end = io.serve();
   if (!end.unwritten.empty()) unwritten_ = end.unwritten;
+  in_line_ = end.in_line;
   return end;
 }
 
 void Supervisor::say(const std::string& line) {
   if (serving_ != nullptr) return serving_->say(line);
+  if (std::exchange(in_line_, false)) std::fputc('\n', stderr);
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -46,6 +46,7 @@ struct SupervisorOptions {
   std::function<void(RunSpec&)> on_this_host{};
   std::function<void(const std::string&)> on_trouble{};  // Messages for the operator.
   std::function<void(const std::string&)> on_status{};   // The child's status.
+  bool quiet = false;  // False: what becomes of a program that fails is told on standard error.
 };
 
 // Serves one run after another. Thread-safety: none; the thread that starts runs must be the one
@@ -60,7 +61,8 @@ class Supervisor {
   // task is a RunSpec.
   [[nodiscard]] Result<Json> attempt(const Json& task, Attempt& attempt);
 
-  // Writes a line to standard error. While a program runs this does not wait for its reader.
+  // Writes a line to standard error, or ends the program's. While a program runs this does not wait
+  // for its reader.
   void say(const std::string& line);
   // Which stream of the newest run's programs could not be passed on, and why; empty: none.
   [[nodiscard]] const std::string& unwritten() const noexcept { return unwritten_; }
@@ -90,6 +92,7 @@ class Supervisor {
   std::shared_ptr<Json> state_ = std::make_shared<Json>();
   std::optional<int> status_{};
   std::string unwritten_{};
+  bool in_line_ = false;  // The newest program's last line on standard error has no end.
   AttemptIo* serving_ = nullptr;
   std::shared_ptr<RunGuard> guard_ = std::make_shared<RunGuard>();
 };

@@ -190,7 +190,8 @@ std::unique_ptr<RunSession> RunSession::make(
                                        [own = session.get(), redactor](const std::string& text) {
                                          if (!own->given_.json) return;
                                          own->supervisor_->say(status_line(redactor->text(text)));
-                                       }});
+                                       },
+                                   .quiet = how == Telling::nothing});
   return session;
 }
 

@@ -7,8 +7,10 @@
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -58,6 +60,7 @@ AttemptIo::AttemptIo(const RunSpec& spec, Options options)
       signals_(std::move(options.signals)),
       clock_(std::move(options.clock)),
       on_out_(std::move(options.on_out)),
+      on_trouble_(std::move(options.on_trouble)),
       streams_(std::make_unique<Streams>()) {
   // Orphaned descendants of the child become ours, so none can escape.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -120,6 +123,7 @@ Result<void> AttemptIo::start(ChildPlan plan, const std::function<Result<void>(p
   }
   if (streams_->terminal) streams_->terminal->close_childs();
   started_ = active_ = clock_->now();
+  stopped_for_ = signals_->stopped_for();
   return outcome::success();
 }
 
@@ -169,7 +173,11 @@ ChildEnd AttemptIo::serve() {
   });
   reap();  // It may already have ended.
   while (!all_ended_) {
-    loop_.turn(next_moment(), *clock_);
+    const bool unread = is_unread();
+    const auto planned = next_moment();
+    loop_.turn(planned, *clock_);
+    skip_pause(planned);
+    if (unread) note_activity();  // The child may have waited for that reader, too.
     keep_time();
   }
   all.keys.reset();
@@ -181,12 +189,29 @@ ChildEnd AttemptIo::serve() {
   end_.unwritten = unwritten(all.out.get(), "output");
   if (end_.unwritten.empty()) end_.unwritten = unwritten(all.error.get(), "error");
   end_.out_of_memory = memory_kills() > all.memory_kills;
+  end_.in_line = spoken().is_in_line();
   return std::move(end_);
 }
 
-void AttemptIo::say(std::string_view text) {
-  // Where both streams are the terminal, standard error has no passage of its own.
-  (streams_->error ? streams_->error : streams_->out)->say(text);
+// Where both streams are the terminal, standard error has no passage of its own.
+Passage& AttemptIo::spoken() { return *(streams_->error ? streams_->error : streams_->out); }
+
+void AttemptIo::say(std::string_view text) { spoken().say(text); }
+
+bool AttemptIo::is_unread() const {
+  const auto waits = [](const auto& stream) { return stream && stream->is_unread(); };
+  return waits(streams_->out) || waits(streams_->error) || waits(streams_->screen);
+}
+
+// Time in which everything was stopped, or this process could not look, is not the child's.
+void AttemptIo::skip_pause(std::optional<TimePoint> planned) {
+  constexpr auto late = std::chrono::milliseconds(250);
+  const Duration stopped = signals_->stopped_for() - stopped_for_;
+  stopped_for_ += stopped;
+  started_ += stopped;
+  if (stopped > Duration::zero() || (planned && clock_->now() >= later(*planned, late))) {
+    note_activity();
+  }
 }
 
 // Waits for whoever reads the child's streams, unless somebody wants an end.
@@ -226,15 +251,24 @@ void AttemptIo::end_rest() {
   all_ended_ = rest.children.empty();
   rest.others.insert(rest.others.end(), rest.children.begin(), rest.children.end());
   for (const pid_t pid : rest.others) {
-    if (killing_ || asked_.insert(pid).second) ::kill(pid, killing_ ? SIGKILL : SIGTERM);
+    if (killing_ || asked_.insert(pid).second) end(pid, killing_ ? SIGKILL : SIGTERM);
   }
   if (!all_ended_ && !kill_at_) kill_at_ = later(clock_->now(), spec_.kill_after);
+}
+
+// A process or, if negative, a group.
+void AttemptIo::end(pid_t who, int signal) {
+  if (::kill(who, signal) == 0 || errno != EPERM || std::exchange(told_foreign_, true)) return;
+  if (on_trouble_) {
+    on_trouble_("process " + std::to_string(std::abs(who)) +
+                " cannot be ended: it belongs to another user");
+  }
 }
 
 void AttemptIo::stop(ChildEnd::Cause cause) {
   if (leader_ended_ || end_.cause != ChildEnd::Cause::itself) return;
   end_.cause = cause;
-  ::kill(-pid_, SIGTERM);
+  end(-pid_, SIGTERM);
   ::kill(-pid_, SIGCONT);  // One that is stopped would not hear it.
   kill_at_ = later(clock_->now(), spec_.kill_after);
 }
@@ -247,7 +281,7 @@ std::optional<TimePoint> AttemptIo::next_moment() const {
       next = std::min(next.value_or(TimePoint::max()), later(since, length));
   };
   consider(started_, spec_.timeout);
-  if (idle_held_ == 0) consider(active_, spec_.idle_timeout);
+  if (idle_held_ == 0 && !is_unread()) consider(active_, spec_.idle_timeout);
   if (dismiss_at_) next = std::min(next.value_or(*dismiss_at_), *dismiss_at_);
   return next;
 }
@@ -258,7 +292,7 @@ void AttemptIo::keep_time() {
     if (leader_ended_) {
       end_rest();
     } else {
-      ::kill(-pid_, SIGKILL);
+      end(-pid_, SIGKILL);
     }
     kill_at_ = later(now, spec_.kill_after);  // Again, in case that did not help.
     return;

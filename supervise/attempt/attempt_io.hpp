@@ -29,9 +29,12 @@ struct ChildEnd {
   std::string out{};  // The tails of its streams; `out` has everything if both are a terminal.
   std::string error{};
   bool printed = false;        // It wrote to standard output.
-  bool out_of_memory = false;  // The kernel killed a process for lack of memory.
+  bool out_of_memory = false;  // The kernel killed a process here, perhaps not ours, for memory.
+  bool in_line = false;        // What was passed to standard error does not end with a line.
   std::string unwritten{};     // Which of its streams could not be passed on, and why.
 };
+
+class Passage;
 
 class AttemptIo {
  public:
@@ -40,6 +43,8 @@ class AttemptIo {
     std::shared_ptr<Clock> clock{};
     // Receives standard output before it is passed on; may be null.
     std::function<void(std::string_view)> on_out{};
+    std::function<void(const std::string&)>
+        on_trouble{};  // Messages for the operator; may be null.
   };
 
   AttemptIo(const RunSpec& spec, Options options);
@@ -55,7 +60,8 @@ class AttemptIo {
 
   // The child showed that it is alive.
   void note_activity() { active_ = clock_->now(); }
-  // Suspends the idle timeout while the child waits for a slow answer.
+  // Suspends the idle timeout while the child waits for a slow answer. So does output that nobody
+  // has read yet.
   void hold_idle(bool hold) {
     idle_held_ += hold ? 1 : -1;
     note_activity();
@@ -85,7 +91,11 @@ class AttemptIo {
   Result<void> open_streams(ChildPlan& plan);
   void pass_streams();
   void pass_on_rest();
+  [[nodiscard]] Passage& spoken();
+  [[nodiscard]] bool is_unread() const;
+  void skip_pause(std::optional<TimePoint> planned);
   void reap();
+  void end(pid_t who, int signal);
   void stop(ChildEnd::Cause cause);
   void keep_time();
   void end_rest();
@@ -95,6 +105,7 @@ class AttemptIo {
   std::shared_ptr<Signals> signals_;
   std::shared_ptr<Clock> clock_;
   std::function<void(std::string_view)> on_out_;
+  std::function<void(const std::string&)> on_trouble_;
   Loop loop_{};
   std::unique_ptr<Streams> streams_;
   pid_t pid_ = -1;
@@ -108,6 +119,8 @@ class AttemptIo {
   ChildEnd end_{};
   TimePoint started_{};
   TimePoint active_{};
+  Duration stopped_for_{0};  // Of this process, until now.
+  bool told_foreign_ = false;
   std::optional<TimePoint> kill_at_{};
   std::optional<TimePoint> dismiss_at_{};
 };

@@ -52,6 +52,7 @@ bool Passage::fill() {
   std::string block(buffer.data(), static_cast<std::size_t>(got));
   tail_.add(block);
   if (on_bytes_) on_bytes_(block);
+  newest_ = block.back();
   if (to_ >= 0 && !dropped_) waiting_ += block;  // The reader may have said something.
   return true;
 }
@@ -98,7 +99,9 @@ bool Passage::finish() {
 
 void Passage::say(std::string_view text) {
   if (to_ < 0 || dropped_ || waiting_.size() > most_waiting) return;
+  if (is_in_line()) waiting_ += '\n';
   waiting_ += text;
+  newest_ = text.empty() ? newest_ : text.back();
   flush();
 }
 

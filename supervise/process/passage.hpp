@@ -33,8 +33,12 @@ class Passage {
   [[nodiscard]] bool finish();
   // The other side need not get the rest.
   void drop();
-  // A text of our own, written behind what waits.
+  // A line of our own, written behind what waits, on a line of its own.
   void say(std::string_view text);
+  // Something is not written yet: the other side has to read first.
+  [[nodiscard]] bool is_unread() const noexcept { return !waiting_.empty(); }
+  // What was passed on so far does not end with a line.
+  [[nodiscard]] bool is_in_line() const noexcept { return newest_ != '\n'; }
   // Why bytes were dropped although somebody wants them, such as a full disk, as an errno; 0: none
   // were.
   [[nodiscard]] int lost_by() const noexcept { return lost_by_; }
@@ -51,6 +55,7 @@ class Passage {
   Reader on_bytes_;
   Tail tail_{};
   std::string waiting_{};  // Read and not yet written.
+  char newest_ = '\n';     // Of what was passed on.
   bool ended_ = false;
   bool dropped_ = false;
   int lost_by_ = 0;

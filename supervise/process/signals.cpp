@@ -87,7 +87,7 @@ void Signals::handle(int signal) {
   }
   if (group_ <= 0) {
     if (ends_programs(signal)) stop_.request_stop();
-    if (signal == SIGTSTP) ::raise(SIGSTOP);
+    if (signal == SIGTSTP) stop_here();
     return;
   }
   if (signal == SIGWINCH) {
@@ -101,9 +101,15 @@ void Signals::handle(int signal) {
   ::kill(-group_, signal == SIGTSTP && terminal_ >= 0 ? SIGSTOP : signal);
   // Both stop, and continue together. Sent to the whole process, another thread might take it, and
   // this one would go on for a moment.
-  if (signal == SIGTSTP) ::raise(SIGSTOP);
+  if (signal == SIGTSTP) stop_here();
   // One that is stopped would not hear of its end.
   if (signal == SIGTSTP || ends_programs(signal)) ::kill(-group_, SIGCONT);
+}
+
+void Signals::stop_here() {
+  const TimePoint before = real_clock()->now();
+  ::raise(SIGSTOP);
+  stopped_for_ += real_clock()->now() - before;
 }
 
 void Signals::finish_at_first() {

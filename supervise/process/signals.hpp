@@ -3,6 +3,7 @@
 // The supervisor's signals: passed on to the child, or ending a wait.
 
 #include "supervise/process/file_descriptor.hpp"
+#include "triage/clock.hpp"
 #include "triage/result.hpp"
 
 #include <atomic>
@@ -53,6 +54,11 @@ class Signals {
   void end();
   // The run must not continue: the user interrupted the child.
   void stop() { stop_.request_stop(); }
+  // How long this process has been stopped by SIGTSTP, in all.
+  [[nodiscard]] Duration stopped_for() {
+    const std::scoped_lock lock(mutex_);
+    return stopped_for_;
+  }
   // The newest terminating signal; 0: none.
   [[nodiscard]] int ended_by() const noexcept { return ended_by_.load(); }
 
@@ -60,6 +66,7 @@ class Signals {
   Signals() = default;
   void watch(const std::stop_token& stop);
   void handle(int signal);  // Requires mutex_.
+  void stop_here();         // Likewise.
 
   sigset_t before_{};
   FileDescriptor events_{};
@@ -71,6 +78,7 @@ class Signals {
   std::atomic<int> ended_by_{0};
   std::mutex mutex_{};
   bool finish_first_ = false;
+  Duration stopped_for_{0};
   pid_t group_ = 0;
   int terminal_ = -1;
   std::jthread thread_{};

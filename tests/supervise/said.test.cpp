@@ -165,3 +165,20 @@ TEST_CASE("a budget that is no number is refused", "[run][said]") {
   }
   CHECK(shop.run({"--budget", "tokens=18446744073709551615,usd=0.5"}, {"true"}).status == 0);
 }
+
+TEST_CASE("a line of ours begins on a line of its own", "[run][said]") {
+  const Workshop shop;
+  const std::string program = shop.script("a",
+                                          "printf 'half a line' >&2\n"
+                                          "[ $1 = fail ] && exit 1\n"
+                                          "[ $1 = warn ] && echo no JSON >&$TRIAGE_FD\n"
+                                          "exit 0");
+  const Printed failed = shop.run({"--json", "--max-attempts", "1"}, {program, "fail"});
+  CHECK_THAT(failed.error, ContainsSubstring("half a line\n{\"action\"") ||
+                               ContainsSubstring("half a line\n{\"attempt\""));
+  const std::string warned = "\n" + shop.run({}, {program, "warn"}).error;
+  CHECK_THAT(warned, ContainsSubstring("\ntriage: a line of the program was skipped"));
+  // Where we say nothing, nothing is added.
+  CHECK(shop.run({}, {program, "work"}).error == "half a line");
+  CHECK(shop.run({"--quiet", "--max-attempts", "1"}, {program, "fail"}).error == "half a line");
+}

@@ -95,3 +95,15 @@ TEST_CASE("a message that nobody reads does not hold up the timeout", "[run]") {
   CHECK_THAT(told, ContainsSubstring("attempt 1 failed: timeout"));
   CHECK(running.wait() == 128 + SIGTERM);
 }
+
+TEST_CASE("a program that waits for whoever reads its output is not idle", "[run]") {
+  const Workshop shop;
+  FullPipe output(shop.file("output"));
+  const std::string program = shop.script("a", "echo ready > $W/told\nhead -c 300000 /dev/zero");
+  Beside running(shop.run_line({"--idle-timeout", "500ms", "--max-attempts", "1"}, {program}),
+                 shop.file("output"));
+  CHECK(shop.next_word() == "ready");
+  REQUIRE(run_program({"/bin/sleep", "1.5"}).status == 0);  // Longer than the limit.
+  CHECK(output.read().size() > 300'000);
+  CHECK(running.wait() == 0);
+}
