@@ -8,12 +8,20 @@
 
 namespace triage::inline v0_1::detail {
 
-std::optional<Error> Effects::refused(std::string_view key, const EffectState& next) {
+// A nested run belongs to the branch that started it.
+bool Run::refuses_effects() const {
   {
-    const std::scoped_lock lock(run_.mutex_);
-    const Json& start = run_.data().journal.start();
-    if (!start.is_object() || !start.contains("refuses_effects")) return std::nullopt;
+    const Lock lock(mutex_);
+    if (data_ && data_->journal.start().is_object() &&
+        data_->journal.start().contains("refuses_effects")) {
+      return true;
+    }
   }
+  return options_.parent != nullptr && options_.parent->run_->refuses_effects();
+}
+
+std::optional<Error> Effects::refused(std::string_view key, const EffectState& next) {
+  if (!run_.refuses_effects()) return std::nullopt;
   // An effect in doubt stays in doubt: it may have happened. So does one whose result was lost.
   const EffectState::Status known = status_of(key);
   if (known != EffectState::Status::intended && known != EffectState::Status::completed) {

@@ -13,6 +13,14 @@ Error quarantined(const RunId& run, int crashes) {
                               "with ResumeOptions::revive"};
 }
 
+// Changes that a reading leaves out may be those by which a life differed from the one before.
+Result<int> crashes_of(const Continuation& run) {
+  if (run.reading.superseded.empty()) return outcome::success(run.journal().crashes());
+  TRIAGE_TRY(whole, run_catching([&] { return run.data->store->read(run.reading.info.id, {}); }));
+  TRIAGE_TRY(journal, Journal::fold(whole));
+  return outcome::success(journal.crashes());
+}
+
 }  // namespace
 
 Result<void> check_poison(Continuation& run, bool revive) {
@@ -27,10 +35,11 @@ Result<void> check_poison(Continuation& run, bool revive) {
                                     ? stopped["crashes"].get<int>()
                                     : allowed);
   }
-  const int crashes = run.journal().crashes();
-  if (info.status != RunStatus::running || allowed == 0 || crashes < allowed) {
+  if (info.status != RunStatus::running || allowed == 0 || run.journal().crashes() < allowed) {
     return outcome::success();
   }
+  TRIAGE_TRY(crashes, crashes_of(run));
+  if (crashes < allowed) return outcome::success();
   Error error = quarantined(info.id, crashes);
   const Record record = run.journal().add(RecordKind::stopped, run.core.clock->wall_now(),
                                           Json{{"status", to_string(RunStatus::poisoned)},

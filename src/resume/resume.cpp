@@ -81,8 +81,13 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   if (info.status == RunStatus::finished && options.from.empty()) {
     return open_finished(core, *store, id, options.accept_changed);
   }
+  const bool looked = asked == Asked::for_what_fits && !claimed;
   TRIAGE_TRY(run, take_over(core, std::move(store), id, options.run, options.accept_changed,
                             std::move(claimed)));
+  if (looked && run->reading.info.status == RunStatus::suspended) {
+    run.reset();  // It has just been suspended by the process that had it.
+    return open_unless_waiting(core, id, options);
+  }
   const Journal& journal = run->journal();
   if (options.from.empty() && !journal.finished().is_null()) {  // It has just finished.
     run->recorded = journal.finished();

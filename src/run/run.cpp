@@ -136,6 +136,7 @@ Result<Record> Run::run_started() {
   if (options_.parent != nullptr) {
     fields["parent"] = options_.parent->run_id();
     fields["parent_attempt"] = options_.parent->number();
+    if (refuses_effects()) fields["refuses_effects"] = true;
   }
   return outcome::success(
       b.journal.add(RecordKind::run_started, core_.clock->wall_now(), std::move(fields)));
@@ -153,6 +154,11 @@ Result<void> Run::set_up(bool* recorded) {
   RunData& b = data();
   b.started_at = began_;
   b.store = options_.store ? options_.store : core_.options.store;
+  if (options_.parent != nullptr && refuses_effects()) {
+    const Run& above = *options_.parent->run_;  // A what-if leaves other stores as they are.
+    const Lock lock(above.mutex_);
+    b.store = above.data_ ? above.data_->store : nullptr;
+  }
   if (!b.store) return outcome::success();
   b.journal.set_run(id());
   b.writer.mutex = &mutex_;

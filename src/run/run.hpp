@@ -253,8 +253,9 @@ class Run {
   [[nodiscard]] Error out_of_time(int attempt);
   void blame_attempt_time();
 
-  // --- recursion.cpp
+  // --- recursion.cpp, what_if.cpp
   [[nodiscard]] std::optional<Failure> find_recursion() const;  // For a run with a parent.
+  [[nodiscard]] bool refuses_effects() const;                   // It, or a run above it.
 
   // --- run_contract.cpp
   // Null if there is none.
@@ -375,8 +376,7 @@ class Run {
   void record_rollback(std::optional<std::size_t> target, bool by_default);
 
   // --- compensation.cpp
-  // Records the action and undoes what happened after its target; if an effect is in doubt, does
-  // neither.
+  // Records the action and undoes what happened after its target; neither if one is in doubt.
   Input undo();
   Input finish_undoing();
 

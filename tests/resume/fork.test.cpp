@@ -175,6 +175,33 @@ TEST_CASE("a what-if is told a hint, finds answers, and carries out nothing new"
         EffectState::Status::withdrawn);
 }
 
+TEST_CASE("a what-if carries out no effect of agents that are called in it", "[fork]") {
+  Kit kit;
+  int acts = 0;
+  AgentOptions inner_options = kit.options();
+  inner_options.name = "inner";
+  inner_options.random = seeded_random(7);
+  const bool own_store = GENERATE(true, false);
+  if (own_store) inner_options.store = MemoryStore::create();
+  const TriageAgent inner{[&acts](const std::string&, Attempt& attempt) -> Result<int> {
+                            return attempt.try_effect("act", [&acts] { return ++acts; });
+                          },
+                          answers({RecoveryAction::escalate(), RecoveryAction::escalate()}),
+                          inner_options};
+  const TriageAgent outer{[&inner](const std::string& task, Attempt& attempt) {
+                            const auto done = inner.run(task, {.parent = &attempt});
+                            return Json(done ? "acted" : std::string(to_string(done.error().code)));
+                          },
+                          answers({}), kit.options()};
+  CHECK(outer.run("x", {.run_id = "origin"}).value() == "acted");
+  const std::size_t inner_runs = inner_options.store->runs({}).value().size();
+  CHECK(outer.fork("origin@0", {.refuse_new_effects = true}).value() == "escalated");
+  CHECK(acts == 1);
+  if (own_store) CHECK(inner_options.store->runs({}).value().size() == inner_runs);
+  CHECK(outer.fork("origin@0").value() == "acted");
+  CHECK(acts == 2);
+}
+
 TEST_CASE("of two forks with one label one is made", "[fork]") {
   for (int round = 0; round < 50; ++round) {
     Kit kit;
@@ -304,6 +331,35 @@ TEST_CASE("a quarantine that the store refuses is no permission", "[poison]") {
   CHECK_FALSE(agent.resume_run("r").has_value());
   kit.durable->repair();
   CHECK_ERRC(Errc::conflict, agent.resume_run("r"));
+}
+
+TEST_CASE("a run that another process suspends just before it is taken still waits",
+          "[suspension]") {
+  // Somebody else has the run for a moment before it is acquired.
+  struct Overtaken final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    std::function<void()> before{};
+    Result<Lease> acquire(const RunId& run) override {
+      if (const auto once = std::exchange(before, {})) once();
+      return ForwardingStore::acquire(run);
+    }
+  };
+  Kit kit;
+  begin_and_die(kit, "r");
+  int calls = 0;
+  const auto make = [&](std::shared_ptr<CheckpointStore> store) {
+    AgentOptions options = kit.options();
+    options.store = std::move(store);
+    return TriageAgent{[&calls](const std::string&) -> int {
+                         if (++calls > 1) return 42;
+                         throw std::runtime_error("over the limit");
+                       },
+                       answers({asking()}), options};
+  };
+  const auto store = std::make_shared<Overtaken>(kit.store);
+  store->before = [&] { CHECK_ERRC(Errc::suspended, make(kit.store).run_or_resume("r", "x")); };
+  CHECK_ERRC(Errc::suspended, make(store).run_or_resume("r", "x"));
+  CHECK(calls == 1);
 }
 
 TEST_CASE("max_crashes has bounds", "[poison]") {

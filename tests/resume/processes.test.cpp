@@ -88,3 +88,35 @@ TEST_CASE("of several threads and processes that go on with one run exactly one 
   CHECK(report.calls == 60);
   CHECK(report.other_errors == 0);
 }
+
+TEST_CASE("a process that dies behind more and more state changes is never quarantined",
+          "[poison][processes]") {
+  const TempFolder folder;
+  const std::string path = folder.file("s.db");
+  for (int life = 0; life < 6; ++life) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Kit kit;
+      AgentOptions options = kit.options();
+      options.store = SqliteStore::open(path).value();
+      options.write_mode = WriteMode::immediate;
+      const TriageAgent agent{[](const std::string&, Attempt& attempt) -> int {
+                                const int page = attempt.state().json().value("page", 0);
+                                // So many that a snapshot supersedes the first ones.
+                                for (int i = 1; i <= 150; ++i) {
+                                  attempt.update_state({{"page", page + i}});
+                                }
+                                ::_exit(9);
+                              },
+                              answers({}), options};
+      (void)agent.run_or_resume("r", "x");
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    INFO("life " << life);
+    CHECK(WEXITSTATUS(status) == 9);
+  }
+  const auto store = SqliteStore::open(path).value();
+  CHECK(store->run("r").value().status == RunStatus::running);
+}
