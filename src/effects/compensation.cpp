@@ -91,24 +91,39 @@ bool Effects::call_again(const std::string& key, const EffectState& effect) {
       .has_value();
 }
 
-std::vector<std::string> Effects::compensate_after(Sequence target) {
-  std::vector<std::string> failures;
+Effects::Undone Effects::compensate_after(Sequence target) {
+  Undone undone;
   for (const auto& [key, effect] : undoable_after(target, Find::in_place)) {
-    auto problem = compensate(key, effect);
+    auto problem = compensate(key, effect, &undone.prevented);
     if (!problem) continue;
     std::string text = effect_name(key) + " could not be undone: " + *problem;
+    if (undone.prevented) {
+      undone.prevented->detail = std::move(text);
+      break;
+    }
     {
       const Lock lock(run_.mutex_);
       run_.data_->context().notes.push_back(text);
     }
     run_.emit(EventKind::compensation_failed, {.text = text});
-    failures.push_back(std::move(text));
+    undone.failures.push_back(std::move(text));
   }
-  return failures;
+  return undone;
+}
+
+Input Effects::leave_undoing(Sequence target, const Error& why) {
+  std::string detail = why.detail + "; it is undone when the run goes on";
+  run_.end_in_store(
+      RunStatus::cancelled,
+      Json{{"compensates_after", target}, {"detail", detail}, {"error", to_string(why.code)}});
+  run_.data_->outcome = std::make_unique<Error>(why.code, std::move(detail));
+  return Input::stopped;
 }
 
 // Why the effect is or may still be in place; empty if it was undone.
-std::optional<std::string> Effects::compensate(const std::string& key, const EffectState& effect) {
+// prevented: set if nobody has tried, because the run was stopped or its store fails.
+std::optional<std::string> Effects::compensate(const std::string& key, const EffectState& effect,
+                                               std::optional<Error>* prevented) {
   const Compensation* compensation = find_compensation(key, effect, nullptr);
   if (compensation == nullptr) {
     return effect.compensation && !effect.compensation->empty()
@@ -120,9 +135,13 @@ std::optional<std::string> Effects::compensate(const std::string& key, const Eff
   std::optional<std::string> problem;
   for (int attempt = 1; attempt <= how.max_attempts; ++attempt) {
     const Duration twice(saturating_add(delay.count(), delay.count()));
-    if (attempt > 1 && !wait(std::exchange(delay, twice))) break;
+    if (attempt > 1 && !wait(std::exchange(delay, twice))) {
+      *prevented = Error{Errc::cancelled, ""};
+      break;
+    }
     bool in_doubt = false;
-    problem = call_compensation(key, effect, *compensation, &in_doubt);
+    prevented->reset();
+    problem = call_compensation(key, effect, *compensation, &in_doubt, prevented);
     if (!problem || in_doubt) break;
   }
   return problem;
@@ -131,13 +150,15 @@ std::optional<std::string> Effects::compensate(const std::string& key, const Eff
 std::optional<std::string> Effects::call_compensation(const std::string& key,
                                                       const EffectState& effect,
                                                       const Compensation& compensation,
-                                                      bool* in_doubt) {
+                                                      bool* in_doubt,
+                                                      std::optional<Error>* prevented) {
   EffectCall call = call_of(key, effect, true);
   if (auto durable = record_durably(RecordKind::compensation_intended, key, effect,
                                     Json{{"idempotency_key", call.idempotency_key}});
       !durable) {
     record(RecordKind::compensation_withdrawn, key, effect,
            Json{{"cause", "the intent could not be stored"}});
+    *prevented = durable.error();
     return "the store failed: " + durable.error().detail;
   }
   run_.emit(EventKind::compensation_started, {.text = key});
@@ -245,7 +266,14 @@ Input Run::undo() {
   const bool owes = effects.owes_after(target);
   record_action(s.action, owes ? std::optional(target) : std::nullopt);
   s.recorded = true;
-  if (owes) s.undoing.failures = effects.compensate_after(target);
+  if (!owes) return Input::done;
+  Effects::Undone undone = effects.compensate_after(target);
+  if (undone.prevented) {
+    Error& why = *undone.prevented;
+    why.detail = describe(s.action) + ": " + why.detail;
+    return effects.leave_undoing(target, why);
+  }
+  s.undoing.failures = std::move(undone.failures);
   return Input::done;
 }
 
@@ -265,7 +293,8 @@ Input Run::finish_undoing() {
       data_->outcome = std::make_unique<Error>(Errc::in_doubt, std::move(detail));
       return Input::stopped;
     }
-    effects.compensate_after(*planned);
+    const Effects::Undone undone = effects.compensate_after(*planned);
+    if (undone.prevented) return effects.leave_undoing(*planned, *undone.prevented);
   }
   // A position chosen by the caller is kept unless the state there has been undone.
   std::optional<Sequence> to = planned && data_->chosen_from ? data_->chosen_from : planned;

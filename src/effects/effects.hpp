@@ -67,6 +67,8 @@ class ProvenArguments {
 // The fields that an effect's intent and result share, besides the key.
 [[nodiscard]] Json described(const EffectState& effect);
 
+enum class Input : std::uint8_t;
+
 // A view of a run, created on demand. Locks the run itself.
 class Effects {
  public:
@@ -80,8 +82,14 @@ class Effects {
   [[nodiscard]] std::optional<std::string> settle_after(Sequence target);
   // Whether anything after `target` must be undone.
   [[nodiscard]] bool owes_after(Sequence target) const;
-  // Undoes those effects, newest first. Returns a sentence for each one still in place.
-  std::vector<std::string> compensate_after(Sequence target);
+  struct Undone {
+    std::vector<std::string> failures{};  // A sentence for each effect that cannot be undone.
+    std::optional<Error> prevented{};     // Why the rest waits: a stop, or a failing store.
+  };
+  // Undoes those effects, newest first.
+  Undone compensate_after(Sequence target);
+  // Ends the run such that what is left is undone when it goes on.
+  Input leave_undoing(Sequence target, const Error& why);
 
  private:
   enum class Find : std::uint8_t { in_place, in_doubt };
@@ -124,11 +132,13 @@ class Effects {
   [[nodiscard]] std::vector<std::pair<std::string, EffectState>> undoable_after(Sequence target,
                                                                                 Find what) const;
   [[nodiscard]] std::optional<std::string> compensate(const std::string& key,
-                                                      const EffectState& effect);
+                                                      const EffectState& effect,
+                                                      std::optional<Error>* prevented);
   [[nodiscard]] std::optional<std::string> call_compensation(const std::string& key,
                                                              const EffectState& effect,
                                                              const Compensation& compensation,
-                                                             bool* in_doubt);
+                                                             bool* in_doubt,
+                                                             std::optional<Error>* prevented);
   [[nodiscard]] std::optional<std::string> settle_thrown(const std::string& key,
                                                          const EffectState& effect,
                                                          const Compensation& compensation,

@@ -55,11 +55,12 @@ void RunFacts::apply(RecordKind kind, const Json& body, WallTime time) {
     case RecordKind::suspended: suspend(body); break;
     case RecordKind::stopped:
       stopped = body;
-      compensating_after.reset();
-      if (body.contains("compensates_after")) {  // Still: a doubt kept it from being completed.
+      if (body.contains("compensates_after")) {  // Still: something kept it from being completed.
         compensating_after = field<Sequence>(body, "compensates_after", 0);
+      } else {
+        compensating_after.reset();
+        aborting = false;
       }
-      aborting = false;
       break;
     case RecordKind::forked: forked = body; break;
     case RecordKind::signal_received:

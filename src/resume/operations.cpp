@@ -182,7 +182,9 @@ Result<void> cancel_run(CheckpointStore& store, const RunId& run, const Operator
   const std::string ticket = text_field(held.journal.suspended(), "ticket");
   Json fields{{"status", to_string(RunStatus::cancelled)},
               {"detail", "cancelled from outside" + by(options.who)},
+              {"operator", true},
               {"type", to_string(FailureType::unknown)}};
+  if (const auto owed = held.journal.compensating_after()) fields["compensates_after"] = *owed;
   TRIAGE_TRYV(held.append(RecordKind::stopped, std::move(fields), RunStatus::cancelled));
   forget_ticket(store, ticket);
   return outcome::success();
@@ -223,6 +225,7 @@ Result<void> settle_effect(CheckpointStore& store, const RunId& run, std::string
   fields["key"] = std::string(key);
   fields["generation"] = known.generation;
   fields["reconciled"] = true;
+  fields["operator"] = true;
   if (!options.who.empty()) fields["by"] = options.who;
   return held.append(kind, std::move(fields), held.status);
 }

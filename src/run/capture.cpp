@@ -78,7 +78,10 @@ void Run::capture(const std::exception& exception) {
   failure.causes.insert(failure.causes.begin(), causes.begin(), causes.end());
   const std::scoped_lock lock(mutex_);
   RunData& b = data();
-  if (bad != nullptr) note_child(bad->error().suspension());
+  if (bad != nullptr) {
+    note_child(bad->error().suspension());
+    b.stick_to_doubt(bad->error());
+  }
   if (carried.child) {
     b.child = std::move(carried.child);
     b.child_at = b.journal.last();

@@ -369,6 +369,7 @@ void Run::report_error(int attempt, Error&& error) {
   if (is_late(attempt)) return;
   RunData& b = data();
   note_child(error.suspension());
+  b.stick_to_doubt(error);
   if (error.failure()) {
     b.child = error.failure();
     b.child_at = b.journal.last();

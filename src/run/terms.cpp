@@ -16,11 +16,19 @@ bool states_terms(RecordKind kind) {
          kind == RecordKind::resumed;
 }
 
-// A quarantine is recorded later by the library: the dead run did no work until then.
-bool is_quarantine(const Record& record) {
-  if (record.kind() != RecordKind::stopped) return false;
+// A quarantine, or what a person has settled or cancelled: the run did no work until then.
+bool is_from_outside(const Record& record) {
+  switch (record.kind()) {
+    case RecordKind::stopped:
+    case RecordKind::effect_completed:
+    case RecordKind::effect_withdrawn:
+    case RecordKind::compensation_completed:
+    case RecordKind::compensation_withdrawn: break;
+    default: return false;
+  }
   const auto body = record.body();
-  return body && body.value().is_object() && body.value().contains("crashes");
+  return body && body.value().is_object() &&
+         (body.value().contains("crashes") || body.value().contains("operator"));
 }
 
 // A century: what a run adds to it does not overflow. Stored numbers and clocks are not trusted.
@@ -48,7 +56,7 @@ Terms terms_of(const JournalReading& reading) {
   const auto& records = reading.records;
   std::optional<WallTime> worked_until;
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
-    if (!worked_until && !is_quarantine(*record)) worked_until = record->time();
+    if (!worked_until && !is_from_outside(*record)) worked_until = record->time();
     if (!states_terms(record->kind())) continue;
     const auto decoded = record->body();
     if (!decoded || !decoded.value().is_object()) continue;

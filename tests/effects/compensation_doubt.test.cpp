@@ -6,6 +6,9 @@
 #include "support/result.hpp"
 #include "triage/operations.hpp"
 
+#include <algorithm>
+#include <atomic>
+
 using namespace triage;
 using namespace triage::test;
 using Status = EffectState::Status;
@@ -151,6 +154,69 @@ TEST_CASE("a compensation that is tried a hundred times never waits for less tha
   CHECK_ERRC(Errc::aborted, agent.run("x"));
   CHECK(calls == 100);
   CHECK(waits == 99);
+}
+
+TEST_CASE("undoing that a stop or the store prevents is finished when the run goes on",
+          "[compensation]") {
+  Kit kit;
+  int refunds = 0;
+  int tries = 0;
+  std::stop_source stop;
+  const bool stopped = GENERATE(true, false);
+  const bool aborts = GENERATE(true, false);
+  // Refuses once to store that something is about to be undone.
+  struct Refusing final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    ~Refusing() override { stop_queue(); }
+    std::atomic<bool> armed{false};
+    void append_group(std::span<AppendBatch> batches) override {
+      CheckpointStore::append_group(batches);
+    }
+    Result<void> append(const Lease& lease, std::span<const Record> records,
+                        RunStatus status) override {
+      const auto is_intent = [](const Record& record) {
+        return record.kind() == RecordKind::compensation_intended;
+      };
+      if (armed && std::any_of(records.begin(), records.end(), is_intent)) {
+        armed = false;
+        return Error{Errc::io, "the disk is full"};
+      }
+      return ForwardingStore::append(lease, records, status);
+    }
+  };
+  const auto store = std::make_shared<Refusing>(kit.store);
+  store->armed = !stopped;
+  AgentOptions options = kit.options();
+  options.store = store;
+  options.compensation.max_attempts = stopped ? 3 : 1;
+  options.compensations = {{"refund", [&](const EffectCall&) {
+                              if (stopped && ++tries == 1) throw EffectNotDone("busy");
+                              ++refunds;
+                            }}};
+  kit.clock->on_sleep = [&](TimePoint) { stop.request_stop(); };
+  int calls = 0;
+  const auto make = [&] {
+    return TriageAgent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                         if (++calls > 1) return 7;
+                         attempt.effect("pay", [] { return 1; }, {.compensate = "refund"});
+                         return attempt.fail({.text = "bad"});
+                       },
+                       answers({aborts ? RecoveryAction::abort() : RecoveryAction::rollback()}),
+                       options};
+  };
+  INFO("stopped " << stopped << ", aborts " << aborts);
+  const auto first = make().run("x", {.run_id = "r", .stop_token = stop.get_token()});
+  REQUIRE_FALSE(first.has_value());
+  CHECK(first.error().code == (stopped ? Errc::cancelled : Errc::io));
+  CHECK(refunds == 0);
+  kit.clock->on_sleep = nullptr;
+  const auto later = make().run_or_resume("r", "x");
+  CHECK(refunds == 1);
+  if (aborts) {
+    CHECK_ERRC(Errc::aborted, later);
+  } else {
+    CHECK(later.value() == 7);
+  }
 }
 
 TEST_CASE("a call that is refused does not change how an effect is undone", "[compensation]") {

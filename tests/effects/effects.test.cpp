@@ -268,3 +268,27 @@ TEST_CASE("a result that does not convert is an error, whatever its conversion t
                           answers({RecoveryAction::escalate()}), Kit().bare()};
   REQUIRE_OK(agent.run("x"));
 }
+
+TEST_CASE("a doubt that try_effect returns ends the run when the callable fails with it",
+          "[effects]") {
+  Kit kit;
+  int attempts = 0;
+  int undone = 0;
+  AgentOptions options = kit.options();
+  options.compensations = {{"cancel", [&undone](const EffectCall&) { ++undone; }}};
+  const bool throws = GENERATE(true, false);
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            ++attempts;
+                            attempt.effect("book", [] { return 1; }, {.compensate = "cancel"});
+                            const auto lost = []() -> int {
+                              throw std::runtime_error("connection lost");
+                            };
+                            auto paid = attempt.try_effect("pay", lost);
+                            return throws ? Result<int>(paid.value()) : paid;
+                          },
+                          retrying(), options};
+  CHECK_ERRC(Errc::in_doubt, agent.run("x", {.run_id = "r"}));
+  CHECK(attempts == 2);  // The second one asks what became of it.
+  CHECK(undone == 0);
+  CHECK(kit.store->run("r").value().status == RunStatus::escalated);
+}

@@ -166,6 +166,40 @@ TEST_CASE("time that a run in memory was suspended does not count as elapsed", "
   CHECK(aborted.error().failure()->elapsed == Duration(0));
 }
 
+TEST_CASE("time in which a person settles or cancels does not count as elapsed", "[going on]") {
+  Kit kit;
+  const bool settles = GENERATE(true, false);
+  Mortal mortal;
+  AgentOptions options = kit.options();
+  options.limits = Limits{.max_elapsed = 1h};
+  int calls = 0;
+  const char* busy = nullptr;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            const auto pay = [&] {
+                              if (++calls == 1) mortal.bury(*kit.store, "r");
+                              return 7;
+                            };
+                            const auto paid = attempt.try_effect("pay", pay);
+                            if (busy) throw std::runtime_error(std::exchange(busy, nullptr));
+                            return paid;
+                          },
+                          retrying(), options};
+  REQUIRE_OK(agent.run("x", {.run_id = "r"}));
+  busy = "timeout";
+  kit.clock->advance(72h);
+  const OperatorOptions now{.who = "ops", .clock = kit.clock};
+  if (settles) {
+    REQUIRE_OK(settle_effect(*mortal.grave, "r", "pay", {.happened = true, .result = 8}, now));
+  } else {
+    REQUIRE_OK(settle_effect(*mortal.grave, "r", "pay", {.happened = false}, now));
+    kit.clock->advance(72h);
+    REQUIRE_OK(cancel_run(*mortal.grave, "r", now));
+  }
+  kit.clock->advance(72h);
+  const auto store = mortal.grave;
+  CHECK(agent.resume_run("r", {.run = {.store = store}}).value() == (settles ? 8 : 7));
+}
+
 TEST_CASE("a run without a store goes on by itself when its time has come", "[going on]") {
   Kit kit;
   SuspendOptions waiting{.message = "may I?", .until = kit.clock->wall_now() + 1h};
