@@ -185,7 +185,7 @@ class MomentReader {
   }
 
   // "am" or "pm" after an hour; sets the time.
-  bool take_half(std::string_view& after, int hour, std::int64_t beyond_hour = 60) {
+  bool take_half(std::string_view& after, int hour, std::int64_t beyond_hour = 0) {
     std::string_view text = after;
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     for (const std::string_view half : {"am", "pm", "a.m.", "p.m."}) {
@@ -205,7 +205,7 @@ class MomentReader {
     if (!has_form(after.substr(0, 3), ":00")) return false;
     const int minute = number(after.substr(1, 2));
     after.remove_prefix(3);
-    int second = 60;  // Not written: the time is anywhere in this minute.
+    int second = 0;
     if (has_form(after.substr(0, 3), ":00")) {
       second = number(after.substr(1, 2));
       after.remove_prefix(3);

@@ -23,8 +23,7 @@ namespace triage::inline v0_1::detail {
 // UTC", "Oct 21, 2026, 10:00 AM (PDT)", "Wed, 21 Oct 2026 10:00:30 GMT", "10:30 UTC", "3pm",
 // 1792576860, "Mon 12:00am". `now` supplies what is missing: a time without a day is the next such
 // time, or one that has just passed, on that weekday if one is named; a day without a year the next
-// such day, a day without a time its beginning, a time without seconds the end of its minute. The
-// default zone is UTC.
+// such day, a day without a time its beginning. The default zone is UTC.
 [[nodiscard]] std::optional<std::int64_t> read_moment(std::string_view text, WallTime now);
 
 }  // namespace triage::inline v0_1::detail
