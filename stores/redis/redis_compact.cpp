@@ -32,7 +32,8 @@ class Filling {
   }
   // "put", and one record: sequence, value.
   void put(RedisWords words) { add(std::move(words)); }
-  [[nodiscard]] const std::vector<RedisWords>& scripts() const noexcept { return scripts_; }
+  // Each begins with the time to live.
+  [[nodiscard]] std::vector<RedisWords>& scripts() noexcept { return scripts_; }
 
  private:
   void begin() {
@@ -82,14 +83,25 @@ Result<void> RedisJournals::replace(const Lease& lease, std::span<const Sequence
   if (next <= facts.info.last) filling.keep(next, facts.info.last);
   const std::string aside = aside_key(lease.run) + ":" + std::to_string(lease.epoch);
   TRIAGE_TRYV(ask({"DEL", aside}));
-  for (const RedisWords& words : filling.scripts()) {
-    TRIAGE_TRYV(run_script(redis_scripts::fill, {aside, log_key(lease.run)}, words));
+  const Error gone{Errc::io,
+                   "the Redis server has dropped the records that were to take the place "
+                   "of others of run \"" +
+                       lease.run + "\"; nothing was changed"};
+  std::string newest = "0";
+  for (RedisWords& words : filling.scripts()) {
+    words.insert(words.begin() + 1, newest);
+    TRIAGE_TRY(filled,
+               run_script(redis_scripts::fill, {aside, log_key(lease.run)}, std::move(words)));
+    if (filled.word != "ok") return gone;
+    newest = std::move(filled.more);
   }
   RedisWords words = lease_words;
   words.push_back(std::to_string(real_random()->next()));
   words.push_back(std::to_string(facts.info.last));
+  words.push_back(std::move(newest));
   TRIAGE_TRY(answer, owner_script(redis_scripts::exchange, lease, std::move(words), {aside}));
   if (answer.word == "ok") return outcome::success();
+  if (answer.word == "gone") return gone;
   return Error{Errc::conflict, "run \"" + lease.run +
                                    "\" was written to while its records were replaced; nothing "
                                    "was changed"};

@@ -89,13 +89,22 @@ touch(ARGV[4], ARGV[5])
 return {'ok'}
 )";
 
+// Prepended to scripts that fill a new journal: the newest sequence of a journal; 0: none.
+#define TRIAGE_REDIS_NEWEST                                              \
+  "local function newest(key)\n"                                         \
+  "  local entry = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)\n" \
+  "  return #entry > 0 and string.match(entry[1][1], '^%d+') or '0'\n"   \
+  "end\n"
+
 // Fills the journal that will take the place of the run's. KEYS: the new journal, the old one. Time
-// to live until it does, in milliseconds; then what comes next, in the order of sequences: either
-// "keep", first, last; or "put", sequence, value. What is there already is left out, so it may be
-// asked again.
-inline constexpr const char* fill = R"(
-local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-local top = #newest > 0 and tonumber(string.match(newest[1][1], '^%d+')) or 0
+// to live until it does, in milliseconds; the newest sequence that the script before left there (0:
+// none); then what comes next, in the order of sequences: either "keep", first, last; or "put",
+// sequence, value. What is there already is left out, so it may be asked again. Returns the newest
+// sequence. A server drops what has a time to live after that time or when it is full, and one that
+// came back may have lost the end of it.
+inline constexpr const char* fill = TRIAGE_REDIS_NEWEST R"(
+local top = tonumber(newest(KEYS[1]))
+if top < tonumber(ARGV[2]) then return {'gone'} end
 local function copy(entry, first, last)
   if entry[2][1] == 'b' then
     redis.call('XADD', KEYS[1], entry[1], unpack(entry[2]))
@@ -111,7 +120,7 @@ local function copy(entry, first, last)
   end
   if #kept > 0 then redis.call('XADD', KEYS[1], kept[#kept - 1] .. '-0', unpack(kept)) end
 end
-local i = 2
+local i = 3
 while i <= #ARGV do
   if ARGV[i] == 'put' then
     if tonumber(ARGV[i + 1]) > top then
@@ -135,14 +144,16 @@ while i <= #ARGV do
   end
 end
 if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return {'ok'}
+return {'ok', newest(KEYS[1])}
 )";
 
-// … lease, ttl, a random word, the last sequence that was seen. KEYS: also the new journal.
-inline constexpr const char* exchange = TRIAGE_REDIS_TOUCH TRIAGE_REDIS_FENCE R"(
+// … lease, ttl, a random word, the last sequence that was seen, the newest one of the new journal.
+// KEYS: also the new journal.
+inline constexpr const char* exchange =
+    TRIAGE_REDIS_TOUCH TRIAGE_REDIS_FENCE TRIAGE_REDIS_NEWEST R"(
 if redis.call('HGET', KEYS[1], 'exchanged') == ARGV[6] then return {'ok'} end
 if run[4] ~= ARGV[7] then return {'moved'} end
-if redis.call('EXISTS', KEYS[3]) == 0 then return {'gone'} end
+if newest(KEYS[3]) ~= ARGV[8] or ARGV[8] == '0' then return {'gone'} end
 redis.call('RENAME', KEYS[3], KEYS[2])
 redis.call('PERSIST', KEYS[2])
 redis.call('HSET', KEYS[1], 'exchanged', ARGV[6])
@@ -222,6 +233,7 @@ return {'ok'}
 )";
 
 #undef TRIAGE_REDIS_ADD
+#undef TRIAGE_REDIS_NEWEST
 #undef TRIAGE_REDIS_TOUCH
 #undef TRIAGE_REDIS_FENCE
 
