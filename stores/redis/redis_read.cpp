@@ -2,6 +2,7 @@
 // Reading journals in the Redis store.
 #include "redis_numbers.hpp"
 #include "redis_store.hpp"
+#include "storage/leave_out_newer.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -125,6 +126,7 @@ Result<JournalReading> RedisJournals::read(const RunId& run, SequenceRange range
     const std::string birth = text_of(field_of(*after, "birth"));
     const bool same = birth == facts.birth;
     if (same && text_of(field_of(*after, "exchanged")) == facts.exchanged) {
+      leave_out_newer(reading);
       return outcome::success(std::move(reading));
     }
     if (birth.empty()) {

@@ -206,3 +206,32 @@ TEST_CASE("a run in PostgreSQL whose keys cannot be removed stays, and is erased
   CHECK_ERRC(Errc::not_found, store->erase("job"));
   CHECK(store->list(signals, "").value().empty());
 }
+
+TEST_CASE("a run in PostgreSQL that is written to while it is read ends where its facts say",
+          "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const auto direct = PostgresStore::open(server.url()).value();
+  FaultProxy proxy(server.port());
+  BeforeNth questions;
+  proxy.answer_with([&](std::string_view) {
+    questions();
+    return std::string();
+  });
+  const auto reader = opened_behind(proxy, std::chrono::seconds(10));
+  bool fired = true;
+  for (int n = 1; fired; ++n) {
+    INFO("question " << n);
+    const RunId run = "run-" + std::to_string(n);
+    const auto lease =
+        direct->start({.id = run}, std::vector<Record>{lost_answer_record(1)}).value();
+    questions.arm(n, [&] {
+      CHECK(direct->append(lease, std::vector<Record>{lost_answer_record(2)}, RunStatus::finished));
+    });
+    const auto reading = reader->read(run, {});
+    fired = !questions.armed();
+    questions.disarm();
+    REQUIRE_OK(reading);
+    CHECK(reading.value().records.back().seq() == reading.value().info.last);
+  }
+}

@@ -126,3 +126,60 @@ TEST_CASE("a run in Redis that is replaced before each question is read in one p
   REQUIRE_OK(reading);
   CHECK(reading.value().records.size() == 603 - seq);
 }
+
+TEST_CASE("a run in Redis stays whole if the server drops the records that would take its place",
+          "[stores][redis][compaction]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const int dropped = GENERATE(2, 3);  // Before the second script that fills, or the exchange.
+  const auto owner = RedisStore::open(server.url()).value();
+  FaultProxy proxy(server.port());
+  int scripts = 0;
+  proxy.answer_with([&](std::string_view question) {
+    const bool fills = question.find("local function copy(") != question.npos;
+    const bool exchanges = question.find("'RENAME'") != question.npos;
+    // What a policy "volatile-…" does, or an hour without the owner.
+    if ((fills || exchanges) && ++scripts == dropped) {
+      CHECK(server.ask(
+          {"EVAL", "assert(redis.call('DEL', KEYS[1]) == 1)", "1", "triage:{r}:log:new:1"}));
+    }
+    return std::string();
+  });
+  const auto through = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()));
+  REQUIRE_OK(through);
+  const Lease lease = long_run(*through.value(), "r", 1);
+  // More than one script takes.
+  std::vector<Record> instead = page_of(2, std::size_t{5} << 20U);
+  instead.push_back(page_of(3, 1).front());
+  auto& compacts = dynamic_cast<CompactsRuns&>(*through.value());
+  const auto replaced = compacts.replace(lease, std::vector<SequenceRange>{{2, 3}}, instead);
+  CHECK_ERRC(Errc::io, replaced);
+  CHECK(replaced.error().detail.find("dropped") != std::string::npos);
+  CHECK(scripts == dropped);
+  const auto reading = owner->read("r", {});
+  REQUIRE_OK(reading);
+  CHECK(reading.value().records.size() == 601);
+}
+
+TEST_CASE("a run in Redis that is written to while it is read ends where its facts say",
+          "[stores][redis]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto owner = RedisStore::open(server.url()).value();
+  const Lease lease = long_run(*owner, "r", 1);
+  FaultProxy proxy(server.port());
+  bool met = false;
+  proxy.answer_with([&](std::string_view question) {
+    if (!met && question.find("257-0") != question.npos) {  // The second page.
+      met = true;
+      CHECK(owner->append(lease, page_of(602, 1), RunStatus::finished));
+    }
+    return std::string();
+  });
+  const auto reader = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()));
+  REQUIRE_OK(reader);
+  const auto reading = reader.value()->read("r", {});
+  REQUIRE_OK(reading);
+  CHECK(met);
+  CHECK(reading.value().records.back().seq() == reading.value().info.last);
+}
