@@ -2,6 +2,7 @@
 #include "triage/checkpoint_store.hpp"
 
 #include "storage/commit_queue.hpp"
+#include "storage/erase_unchanged.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -111,7 +112,7 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
   all.limit = 0;
   TRIAGE_TRY(found, runs(all));  // Newest first.
   std::map<std::string, std::size_t> kept_of_agent;
-  std::vector<RunId> going;
+  std::vector<RunInfo> going;
   for (const RunInfo& run : found) {
     const bool ended = run.status != RunStatus::running && run.status != RunStatus::suspended;
     const bool old = retention.keep_since && run.updated < *retention.keep_since;
@@ -121,9 +122,9 @@ Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
       ++kept_of_agent[run.agent];
       continue;
     }
-    going.push_back(run.id);
+    going.push_back(run);
   }
-  return erase_all(going);
+  return detail::erase_unchanged(*this, going);
 }
 
 Result<std::size_t> CheckpointStore::erase_all(std::span<const RunId> runs) {

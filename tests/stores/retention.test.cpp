@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "support/result.hpp"
+#include "triage/forwarding_store.hpp"
 #include "triage/json.hpp"
 #include "triage/stores/memory.hpp"
 
@@ -27,6 +28,26 @@ void leave(CheckpointStore& store, RunInfo info, std::size_t bytes = 0,
 }
 
 WallTime at(int seconds) { return WallTime(std::chrono::seconds(seconds)); }
+
+// Goes on with a run once all runs have been listed, and suspends it again.
+class Resumed : public ForwardingStore {
+ public:
+  Resumed(std::shared_ptr<CheckpointStore> inner, RunId run)
+      : ForwardingStore(std::move(inner)), run_(std::move(run)) {}
+
+  Result<std::vector<RunInfo>> runs(const RunQuery& query) override {
+    auto found = inner().runs(query);
+    const std::vector<Record> more{{2, RecordKind::state_changed, WallTime(std::chrono::hours(1)),
+                                    std::make_shared<const Json>(Json{{"page", 2}})}};
+    const auto lease = inner().acquire(run_);
+    CHECK(inner().append(lease.value(), more, RunStatus::suspended));
+    CHECK(inner().release(lease.value()));
+    return found;
+  }
+
+ private:
+  const RunId run_;
+};
 
 std::string ids(const std::vector<RunInfo>& runs) {
   std::string all;
@@ -75,4 +96,16 @@ TEST_CASE("what has a label, is under way, or is needed by what is under way sta
   const auto owned = store->acquire("orphan");
   REQUIRE_OK(owned);
   CHECK(prunable(*store, {.keep_newest = 0}).value().empty());
+}
+
+TEST_CASE("a run that went on since it was listed stays", "[retention]") {
+  const auto inner = MemoryStore::create();
+  leave(*inner, {.id = "a", .started = at(1)}, 0, RunStatus::suspended);
+  leave(*inner, {.id = "b", .started = at(2)}, 0, RunStatus::suspended);
+  Resumed store(inner, "a");
+  SECTION("by rule") { CHECK(prune(store, {.keep_newest = 0, .only_ended = false}).value() == 1); }
+  SECTION("by the store's own") {
+    CHECK(store.CheckpointStore::prune({.keep_newest = 0, .only_ended = false}).value() == 1);
+  }
+  CHECK(ids(inner->runs({}).value()) == "a");
 }
