@@ -19,6 +19,8 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
+constexpr std::string_view unknown_part = "unknown";
+
 struct Process {
   bool dead = false;     // A zombie: exited, but not yet waited for.
   bool stopped = false;  // By a signal, or by a debugger.
@@ -64,10 +66,10 @@ std::string describe_host() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string boot;
   file >> boot;
-  if (boot.empty()) boot = "unknown";
+  if (boot.empty()) boot = unknown_part;
   struct stat space {};
   const bool known = ::stat("/proc/self/ns/pid", &space) == 0;
-  return boot + "/" + (known ? std::to_string(space.st_ino) : "unknown");
+  return boot + "/" + (known ? std::to_string(space.st_ino) : std::string(unknown_part));
 }
 
 std::string name_of_file(std::string_view store) { return "triage-store-" + std::string(store); }
@@ -145,10 +147,19 @@ std::optional<OwnerParts> owner_parts(std::string_view text) {
   return owner;
 }
 
+namespace {
+
+// A host that does not know itself says the same as any other such one.
+bool is_same_host(std::string_view theirs, std::string_view ours) {
+  return theirs == ours && theirs.find(unknown_part) == theirs.npos;
+}
+
+}  // namespace
+
 OwnerLife check_owner(std::string_view owner, std::string_view own, const LeaseKey& lease) {
   const auto theirs = owner_parts(owner);
   const auto ours = owner_parts(own);
-  if (!theirs || !ours || theirs->host != ours->host) return OwnerLife::elsewhere;
+  if (!theirs || !ours || !is_same_host(theirs->host, ours->host)) return OwnerLife::elsewhere;
   const auto pid = static_cast<pid_t>(theirs->process);
   if (::kill(pid, 0) != 0 && errno == ESRCH) return OwnerLife::gone;
   const auto process = read_process(pid);

@@ -79,3 +79,15 @@ TEST_CASE("whoever works on a run is told in words", "[store]") {
   CHECK(busy.detail ==
         "run \"r\" is under way: process 4711 on another host, or in another container");
 }
+
+TEST_CASE("a host that cannot be told from others is none that is known", "[store]") {
+  const detail::LeaseKey lease{1, 1};
+  // No process has this number, which says nothing about those of another host.
+  for (const char* mark : {"unknown/unknown 2147483646 0 1", "boot/unknown 2147483646 0 1",
+                           "unknown/1 2147483646 0 1"}) {
+    INFO(mark);
+    CHECK(detail::check_owner(mark, mark, lease) == detail::OwnerLife::elsewhere);
+  }
+  CHECK(detail::check_owner("boot/1 2147483646 0 1", "boot/1 7 0 2", lease) ==
+        detail::OwnerLife::gone);
+}
