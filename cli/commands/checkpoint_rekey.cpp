@@ -67,7 +67,7 @@ std::function<ExitStatus()> checkpoint_rekey(CLI::App& arguments) {
       std::string("Example: TRIAGE_OLD_KEY_FILES=old.key triage checkpoint rekey --key-file "
                   "new.key\n\n"
                   "Others may go on working with both keys. Runs that a living process holds are "
-                  "left: call it again\n(exit status 4). SQLite stores only.\n\n") +
+                  "left: call it again\n(exit status 4).\n\n") +
       exit_status_help());
   return [given] { return rekey(*given); };
 }

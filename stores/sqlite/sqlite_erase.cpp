@@ -121,7 +121,11 @@ Result<std::size_t> SqliteJournals::erase_all(std::span<const RunId> runs) {
       std::size_t gone = 0;
       database_->begin_write();
       for (std::size_t room = rows_a_slice; room > 0 && next < runs.size(); ++next) {
-        if (!take_away(runs[next], room)) ++gone;  // Otherwise it is gone or in use.
+        const auto refused = take_away(runs[next], room);
+        if (!refused) ++gone;
+        if (refused && refused->code != Errc::busy && refused->code != Errc::not_found) {
+          return *refused;
+        }
       }
       database_->commit();
       database_->checkpoint_log_if_large();
