@@ -203,6 +203,11 @@ bool exists(const std::string& path) noexcept {
   return ::stat(path.c_str(), &status) == 0;
 }
 
+// Given up although a process that was forked meanwhile has the file open; but not by that one.
+FileLock::~FileLock() {
+  if (file_.handle() >= 0 && ::getpid() == process_) ::flock(file_.handle(), LOCK_UN);
+}
+
 Result<FileLock> FileLock::take(const std::string& path, bool shared,
                                 std::chrono::milliseconds timeout) {
   TRIAGE_TRY(file, open_file(path, O_RDWR | O_CREAT));

@@ -5,6 +5,7 @@
 #include "triage/result.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -77,12 +78,16 @@ struct FileMark {
 // up when the process ends. Errors: Errc::busy after `timeout`.
 class FileLock {
  public:
+  FileLock(FileLock&&) = default;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
   [[nodiscard]] static Result<FileLock> take(const std::string& path, bool shared,
                                              std::chrono::milliseconds timeout);
 
  private:
-  explicit FileLock(File file) noexcept : file_(std::move(file)) {}
+  explicit FileLock(File file) noexcept : file_(std::move(file)), process_(::getpid()) {}
   File file_;
+  pid_t process_;
 };
 
 }  // namespace triage::inline v0_1::detail

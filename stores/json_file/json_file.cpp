@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace triage::inline v0_1 {
 namespace detail {
@@ -117,7 +119,8 @@ JsonFileJournals::JsonFileJournals(std::string folder, const JsonFileOptions& op
       options_(options),
       pid_(::getpid()),
       mark_(real_random()->next(), !options.read_only),
-      keys_(folder_, options.durability == Durability::power, options.busy_timeout) {}
+      keys_(folder_, options.durability == Durability::power, options.busy_timeout,
+            options.read_only) {}
 
 StoreCapabilities JsonFileJournals::capabilities() const noexcept {
   return {.durability = std::max(options_.durability, Durability::process),
@@ -163,6 +166,10 @@ Result<std::vector<RunInfo>> JsonFileJournals::runs(const RunQuery& query) {
   for (const RunId& id : ids) {
     auto info = run(id);
     if (!info && info.error().code == Errc::not_found) continue;  // Erased meanwhile.
+    // Of a newer format: its facts are unknown, as those of a damaged run.
+    if (!info && info.error().code == Errc::unsupported) {
+      info = RunInfo{.id = id, .status = RunStatus::failed, .damaged = true};
+    }
     if (!info) return info.error();
     if (matches(info.value(), query)) found.push_back(std::move(info).value());
   }
@@ -255,6 +262,10 @@ Result<std::shared_ptr<JsonFileStore>> JsonFileStore::open(const std::string& pa
   std::string folder = path.starts_with("file:") ? path.substr(5) : path;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   TRIAGE_TRYV(detail::check_options(folder, options));
+  std::error_code failed;
+  // The program may go to another folder.
+  folder = std::filesystem::absolute(folder, failed).string();
+  if (failed) return Error{Errc::io, "the folder of this process: " + failed.message()};
   TRIAGE_TRYV(detail::prepare(folder, options));
   return outcome::success(std::shared_ptr<JsonFileStore>(
       std::make_shared<detail::JsonFileJournals>(std::move(folder), options)));

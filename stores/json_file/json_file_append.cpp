@@ -158,7 +158,7 @@ Result<void> JsonFileJournals::write(Held& held, const std::string& text) {
   if (rolls) {
     RunHead head = held.head;
     ++head.segment;
-    // What a compaction left that was cut off.
+    // What a compaction or an erasure left that was cut off.
     if (exists(path) && newest_segment(runs_folder(), run) < head.segment) {
       TRIAGE_TRYV(remove_file(path));
     }
@@ -213,7 +213,9 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
   }
   TRIAGE_TRY(lines, lines_of(run.id, fresh, held.stand));
   const std::string text = head_line(held.head) + lines;
-  TRIAGE_TRYV(remove_segments(run.id, 2));  // Remains of an interrupted erasure.
+  if (exists(segment_path(runs_folder(), run.id, 2))) {  // Remains of an interrupted erasure.
+    TRIAGE_TRYV(remove_further_files(run.id));
+  }
   TRIAGE_TRYV(create_whole(folder_ + "/tmp", path, text, synced()));
   TRIAGE_TRYV(mark(held));
   held.folder_synced = true;
@@ -365,7 +367,7 @@ Result<void> JsonFileJournals::erase(const RunId& run) {
   if (!locked) return locked.error();
   const auto seen = glance_at_run(runs_folder(), run);
   if (!seen && seen.error().code == Errc::not_found) {  // What an interrupted erasure left.
-    TRIAGE_TRYV(remove_segments(run, 2));
+    TRIAGE_TRYV(remove_further_files(run));
     TRIAGE_TRYV(erase_keys({.info = {.id = run}}));
   }
   if (!seen) return seen.error();
@@ -381,14 +383,16 @@ Result<void> JsonFileJournals::erase(const RunId& run) {
   if (synced()) {
     TRIAGE_TRYV(sync_folder(runs_folder()));
   }
-  TRIAGE_TRYV(remove_segments(run, 2));
+  TRIAGE_TRYV(remove_further_files(run));
   held_.erase(run);
   return outcome::success();
 }
 
-Result<void> JsonFileJournals::remove_segments(const RunId& run, std::uint64_t first) const {
-  for (; exists(segment_path(runs_folder(), run, first)); ++first) {
-    TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run, first)));
+Result<void> JsonFileJournals::remove_further_files(const RunId& run) const {
+  TRIAGE_TRY(names, names_in(runs_folder()));
+  for (const std::string& name : names) {
+    if (!name.starts_with(run + "~")) continue;
+    TRIAGE_TRYV(remove_file(runs_folder() + "/" + name));
   }
   return outcome::success();
 }

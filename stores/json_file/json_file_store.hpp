@@ -81,8 +81,8 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
   [[nodiscard]] Result<void> write(Held& held, const std::string& text);
   // Notes the newest file as it is now.
   [[nodiscard]] Result<void> mark(Held& held) const;
-  // The run's files from this one on, which are no part of a run.
-  [[nodiscard]] Result<void> remove_segments(const RunId& run, std::uint64_t first) const;
+  // All of the run's files but the first one, which is gone; any may be missing.
+  [[nodiscard]] Result<void> remove_further_files(const RunId& run) const;
   [[nodiscard]] Result<void> write_stand(Held& held, RunStand stand);
   [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
   [[nodiscard]] Result<std::vector<const Record*>> not_stored(const Held& held,

@@ -37,6 +37,18 @@ Result<FileLock> KeyLog::lock(bool shared) const {
   return FileLock::take(folder_ + "/locks/keys", shared, timeout_);
 }
 
+Result<void> KeyLog::look() {
+  if (!read_only_) {
+    auto locked = lock(true);
+    if (!locked) return locked.error();
+    return refresh();
+  }
+  const auto seen = refresh();
+  if (seen || seen.error().code != Errc::corrupt) return seen;
+  number_ = 0;  // It may have been read while it was being written: once more, from the beginning.
+  return refresh();
+}
+
 Result<void> KeyLog::refresh() {
   struct stat status {};
   if (::stat(path().c_str(), &status) != 0) {
@@ -117,9 +129,7 @@ Result<void> KeyLog::shrink_if_large() {
 
 Result<std::optional<VersionedValue>> KeyLog::get(std::string_view space, std::string_view key) {
   const std::scoped_lock here(mutex_);
-  auto locked = lock(true);
-  if (!locked) return locked.error();
-  TRIAGE_TRYV(refresh());
+  TRIAGE_TRYV(look());
   const auto found = values_.find(Place(space, key));
   if (found == values_.end()) return outcome::success(std::optional<VersionedValue>());
   return outcome::success(std::optional<VersionedValue>(found->second.value));
@@ -154,9 +164,7 @@ Result<void> KeyLog::erase_if(std::string_view space, std::string_view key,
 
 Result<std::vector<std::string>> KeyLog::list(std::string_view space, std::string_view prefix) {
   const std::scoped_lock here(mutex_);
-  auto locked = lock(true);
-  if (!locked) return locked.error();
-  TRIAGE_TRYV(refresh());
+  TRIAGE_TRYV(look());
   std::vector<std::string> keys;
   for (auto at = values_.lower_bound(Place(space, prefix)); at != values_.end(); ++at) {
     if (at->first.first != space || !at->first.second.starts_with(prefix)) break;

@@ -20,8 +20,8 @@ namespace triage::inline v0_1::detail {
 // Thread-safety: all members may be called from several threads and processes at once.
 class KeyLog {
  public:
-  KeyLog(std::string folder, bool synced, std::chrono::milliseconds timeout)
-      : folder_(std::move(folder)), synced_(synced), timeout_(timeout) {}
+  KeyLog(std::string folder, bool synced, std::chrono::milliseconds timeout, bool read_only)
+      : folder_(std::move(folder)), synced_(synced), timeout_(timeout), read_only_(read_only) {}
 
   [[nodiscard]] Result<std::optional<VersionedValue>> get(std::string_view space,
                                                           std::string_view key);
@@ -37,6 +37,8 @@ class KeyLog {
 
   [[nodiscard]] std::string path() const { return folder_ + "/keys.jsonl"; }
   [[nodiscard]] Result<FileLock> lock(bool shared) const;
+  // Refreshes before an answer. Without a lock where nothing may be written, as that is a file.
+  [[nodiscard]] Result<void> look();
   // Reads what others have written. Errors: Errc::corrupt if a line is damaged.
   [[nodiscard]] Result<void> refresh();
   [[nodiscard]] Result<void> take_line(std::string_view line);
@@ -46,6 +48,7 @@ class KeyLog {
   const std::string folder_;
   const bool synced_;
   const std::chrono::milliseconds timeout_;
+  const bool read_only_;
   std::mutex mutex_;
   struct Kept {
     VersionedValue value{};

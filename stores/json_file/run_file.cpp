@@ -122,22 +122,25 @@ Error no_such_run(const RunId& run) {
   return {Errc::not_found, "no run \"" + printable(run) + "\" in this JSON-file store"};
 }
 
+// A run's birth, and the generation of its files.
+using Origin = std::pair<std::uint64_t, std::uint64_t>;
+
 // Empty: it is damaged, or not there.
-std::optional<std::uint64_t> generation_in(const RunId& run, std::string_view beginning) {
+std::optional<Origin> origin_in(const RunId& run, std::string_view beginning) {
   const auto head = parse_line(run, beginning.substr(0, beginning.find('\n')));
   if (!head || !head.value().head) return std::nullopt;
-  return head.value().head->generation;
+  return Origin(head.value().head->birth, head.value().head->generation);
 }
-std::optional<std::uint64_t> generation_of(const std::string& folder, const RunId& run,
-                                           std::uint64_t segment) {
+std::optional<Origin> origin_of(const std::string& folder, const RunId& run,
+                                std::uint64_t segment) {
   const std::string path = segment_path(folder, run, segment);
   const auto file = open_file(path, O_RDONLY);
   if (!file) return std::nullopt;
   const auto beginning = read_at(file.value(), path, 0, glance_bytes);
   if (!beginning) return std::nullopt;
-  return generation_in(run, beginning.value());
+  return origin_in(run, beginning.value());
 }
-bool belong_together(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
+bool belong_together(const std::optional<Origin>& one, const std::optional<Origin>& other) {
   return !one || !other || *one == *other;
 }
 
@@ -204,9 +207,9 @@ std::uint64_t newest_segment(const std::string& folder, const RunId& run) {
   if (!exists(segment_path(folder, run, 1))) return 0;
   std::uint64_t segment = 1;
   if (!exists(segment_path(folder, run, 2))) return segment;
-  const auto generation = generation_of(folder, run, 1);
+  const auto origin = origin_of(folder, run, 1);
   while (exists(segment_path(folder, run, segment + 1)) &&
-         belong_together(generation, generation_of(folder, run, segment + 1))) {
+         belong_together(origin, origin_of(folder, run, segment + 1))) {
     ++segment;
   }
   return segment;
@@ -232,7 +235,7 @@ Result<bool> scan_once(const std::string& folder, const RunId& run, RunScan& sca
   const std::uint64_t newest = newest_segment(folder, run);
   if (newest == 0 || !is_still(mark, first_path)) return false;
   TRIAGE_TRY(beginning, read_at(first, first_path, 0, everything));
-  const auto generation = generation_in(run, beginning);
+  const auto origin = origin_in(run, beginning);
   Scanner scanner(run, scan);
   TRIAGE_TRYV(scanner.take_segment(beginning));
   scan.segment = 1;
@@ -244,7 +247,7 @@ Result<bool> scan_once(const std::string& folder, const RunId& run, RunScan& sca
     if (!next) return next.error();
     TRIAGE_TRY(seen, status_of(next.value(), path));
     TRIAGE_TRY(text, read_at(next.value(), path, 0, everything));
-    if (!belong_together(generation, generation_in(run, text))) return false;
+    if (!belong_together(origin, origin_in(run, text))) return false;
     TRIAGE_TRYV(scanner.take_segment(text));
     ++scan.segment;
     scan.file = mark_of(seen);

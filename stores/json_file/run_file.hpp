@@ -15,7 +15,7 @@ namespace triage::inline v0_1::detail {
 // Run ids cannot contain a tilde, so no two runs share a file.
 [[nodiscard]] std::string segment_path(const std::string& folder, const RunId& run,
                                        std::uint64_t segment);
-// 0: there is none. Files of an older generation than the first one's do not count.
+// 0: there is none. Files of another birth or generation than the first one's do not count.
 [[nodiscard]] std::uint64_t newest_segment(const std::string& folder, const RunId& run);
 
 // The contents of a run's segments.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // JSON-file stores whose files are not as the store left them.
+#include "json_file/lines.hpp"
 #include "stores/contract.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
@@ -182,6 +183,45 @@ TEST_CASE("erasing a run once more removes what a cut off erasure has left of it
   CHECK(store->check().value().empty());
 }
 
+TEST_CASE("the next run of a name finds no file of one whose erasure was cut off",
+          "[stores][json_file]") {
+  const TempFolder folder;
+  const std::string runs = folder.file("store") + "/runs/";
+  const auto store = JsonFileStore::open(folder.file("store"), {.segment_bytes = 4'096}).value();
+  const auto page = [](Sequence seq, const char* text) {
+    return std::vector<Record>{{seq, RecordKind::state_changed, WallTime{},
+                                std::make_shared<const Json>(
+                                    Json{{"page", seq}, {"text", text + std::string(500, 'x')}})}};
+  };
+  const auto run = [&](Sequence last, const char* text) {
+    const auto lease = store->start({.id = "job"}, page(1, text));
+    REQUIRE_OK(lease);
+    for (Sequence seq = 2; seq <= last; ++seq) {
+      REQUIRE_OK(store->append(lease.value(), page(seq, text), RunStatus::running));
+    }
+    REQUIRE_OK(store->release(lease.value()));
+  };
+  run(40, "erased");
+  REQUIRE(std::filesystem::exists(runs + "job~4.jsonl"));
+  std::filesystem::remove(runs + "job.jsonl");
+  std::filesystem::remove(runs + "job~2.jsonl");
+  SECTION("the erasure is not repeated") {}
+  SECTION("the erasure is repeated") {
+    CHECK_ERRC(Errc::not_found, store->erase("job"));
+    CHECK(std::filesystem::is_empty(runs));
+  }
+  run(12, "kept");  // In two files.
+  REQUIRE(std::filesystem::exists(runs + "job~2.jsonl"));
+  CHECK(store->run("job").value().last == 12);
+  CHECK(store->read("job", {}).value().records.size() == 12);
+  const auto lease = store->acquire("job");
+  REQUIRE_OK(lease);
+  for (Sequence seq = 13; seq <= 40; ++seq) {
+    REQUIRE_OK(store->append(lease.value(), page(seq, "kept"), RunStatus::running));
+  }
+  CHECK(store->read("job", {}).value().records.size() == 40);
+}
+
 TEST_CASE("what a crash left unfinished is named, and removed once nobody can be writing it",
           "[stores][json_file]") {
   const TempFolder folder;
@@ -200,4 +240,46 @@ TEST_CASE("what a crash left unfinished is named, and removed once nobody can be
   REQUIRE_OK(JsonFileStore::open(place));
   CHECK_FALSE(fs::exists(old));
   CHECK(fs::exists(young));
+}
+
+TEST_CASE("the keys of a store that is only looked at are read without a lock",
+          "[stores][json_file]") {
+  const WithRun in;
+  REQUIRE_OK(in.store->put_if("s", "k", 0, "x"));
+  const std::string locks = in.folder.file("store") + "/locks";
+  std::filesystem::remove_all(locks);
+  const auto looked = JsonFileStore::open(in.folder.file("store"), {.read_only = true}).value();
+  const auto found = looked->get("s", "k");
+  REQUIRE_OK(found);
+  CHECK(found.value()->bytes == "x");
+  CHECK(looked->list("s", "").value().size() == 1);
+  // As a writer leaves it in the middle of a line, and after it.
+  std::ofstream(in.keys, std::ios::app) << "{\"space\":";
+  CHECK(looked->list("s", "").value().size() == 1);
+  CHECK_FALSE(std::filesystem::exists(locks));
+}
+
+TEST_CASE("a store stays where it was opened when the program goes to another folder",
+          "[stores][json_file]") {
+  const TempFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto store = JsonFileStore::open("file:store");
+  REQUIRE_OK(store);
+  const auto lease = store.value()->start({.id = "run-1"}, {});
+  std::filesystem::current_path(before);
+  REQUIRE_OK(lease);
+  CHECK(store.value()->runs({}).value().size() == 1);
+  CHECK(store.value()->release(lease.value()));
+}
+
+TEST_CASE("a run that a newer version has written hides no others", "[stores][json_file]") {
+  const WithRun in;
+  std::ofstream(in.folder.file("store") + "/runs/newer.jsonl")
+      << detail::seal_line("newer", R"("triage":"run","format":2)");
+  const auto runs = in.store->runs({});
+  REQUIRE_OK(runs);
+  REQUIRE(runs.value().size() == 2);
+  for (const RunInfo& run : runs.value()) CHECK(run.damaged == (run.id == "newer"));
+  CHECK_ERRC(Errc::unsupported, in.store->read("newer", {}));
 }

@@ -10,13 +10,16 @@
 #include "triage/stores/json_file.hpp"
 
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace triage;
@@ -33,7 +36,10 @@ void fail_next(long kind, int code = EIO) {
   failing_sync = kind;
 }
 
+std::function<void()> at_sync{};  // Once.
+
 int sync_or_fail(long kind, int file) {
+  if (at_sync) std::exchange(at_sync, {})();
   long failing = kind;
   if (failing_sync.compare_exchange_strong(failing, 0L)) {
     errno = failing_with;
@@ -127,4 +133,30 @@ TEST_CASE("what could not be synced is not there, and is written again", "[store
   CHECK_ERRC(Errc::io, in.store->put_if("s", "k", 0, "one"));
   REQUIRE_OK(in.store->put_if("s", "k", 0, "one"));
   CHECK(in.store->get("s", "k").value()->bytes == "one");
+}
+
+TEST_CASE("a process that is forked while records are written locks nothing",
+          "[stores][json_file]") {
+  const TempFolder folder;
+  const auto store =
+      JsonFileStore::open(folder.file("files"), {.durability = Durability::power,
+                                                 .busy_timeout = std::chrono::milliseconds(20)})
+          .value();
+  const Lease lease = store->start({.id = "r"}, {}).value();
+  int held[2];
+  REQUIRE(::pipe(held) == 0);
+  pid_t child = -1;
+  at_sync = [&] {
+    child = ::fork();
+    if (child != 0) return;
+    ::close(held[1]);
+    char byte = 0;
+    ::_exit(::read(held[0], &byte, 1) == 0 ? 0 : 1);
+  };
+  CHECK(store->append(lease, page_of(1, 1), RunStatus::running));
+  CHECK(store->append(lease, page_of(2, 1), RunStatus::running));
+  ::close(held[0]);
+  ::close(held[1]);
+  REQUIRE(child > 0);
+  ::waitpid(child, nullptr, 0);
 }
