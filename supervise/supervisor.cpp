@@ -47,7 +47,10 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     const std::string_view text = *one;
     // Meant for this process by its own supervisor.
     const std::string name(text.substr(0, text.find('=')));
-    if (set.contains(name) || name == "TRIAGE_RECOVERY" || name.starts_with("WATCHDOG_")) continue;
+    if (set.contains(name) || name == "TRIAGE_RECOVERY" || name == "TRIAGE_EFFECTS" ||
+        name.starts_with("WATCHDOG_")) {
+      continue;
+    }
     all.emplace_back(text);
   }
   for (const auto& [name, value] : set) all.push_back(name + "=" + value);

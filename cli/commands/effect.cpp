@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <poll.h>
@@ -33,6 +34,10 @@ namespace {
 constexpr std::size_t longest_output = 1U << 20U;
 // For what a command that has ended has left running.
 constexpr auto last_words = std::chrono::milliseconds(200);
+constexpr auto ask_again_after = std::chrono::milliseconds(100);
+
+// The keys of the effects that this process is part of: a list in JSON.
+constexpr const char* outer_variable = "TRIAGE_EFFECTS";
 
 struct EffectArguments {
   std::string key{};
@@ -47,14 +52,24 @@ struct Ran {
 
 // An effect within an effect has its own key: with the outer one, a service would take two inner
 // ones for one.
-std::vector<std::string> environment_with_key(const std::string& idempotency_key) {
+std::vector<std::string> environment_with_key(const std::string& idempotency_key,
+                                              const Json& keys) {
   const std::string variable = "TRIAGE_IDEMPOTENCY_KEY=";
+  const std::string outer = std::string(outer_variable) + "=";
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) {
-    if (!std::string_view(*one).starts_with(variable)) all.emplace_back(*one);
+    const std::string_view text = *one;
+    if (!text.starts_with(variable) && !text.starts_with(outer)) all.emplace_back(text);
   }
   all.push_back(variable + idempotency_key);
+  all.push_back(outer + show(keys));
   return all;
+}
+
+Json outer_keys() {
+  const char* text = std::getenv(outer_variable);
+  Json keys = Json::parse(text == nullptr ? "" : text, nullptr, false);
+  return keys.is_array() ? keys : Json::array();
 }
 
 // What nobody reads is dropped: the command goes on, as its effect is recorded anyway.
@@ -114,7 +129,9 @@ void leave_passing_on(int from) {
 }
 
 // Runs the command; its output is passed on and its beginning kept.
-Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key) {
+Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key,
+                       Json keys) {
+  keys.push_back(given.key);
   supervise::ChildPlan plan;
   plan.arguments = given.command;
   TRIAGE_TRY(folder, supervise::current_folder());
@@ -124,7 +141,7 @@ Result<Ran> run_effect(const EffectArguments& given, const std::string& idempote
   plan.program = std::move(program);
   plan.out = pipe.write.get();
   plan.own_group = false;  // It may ask somebody at the terminal.
-  plan.environment = environment_with_key(idempotency_key);
+  plan.environment = environment_with_key(idempotency_key, keys);
   ::sigemptyset(&plan.signals);
   TRIAGE_TRY(child, supervise::Child::fork_gated(plan));
   pipe.write.close();
@@ -183,29 +200,48 @@ ExitStatus withdraw_effect(SupervisorClient& client, const EffectArguments& give
   return ExitStatus::done;
 }
 
+// Begins the effect. Where too many are under way it asks again, on another connection, since they
+// may need this one for their ends.
+Result<Json> begin_effect(std::optional<SupervisorClient>& client, const Json& effect) {
+  for (;;) {
+    TRIAGE_TRY(connected, SupervisorClient::connect());
+    client.emplace(std::move(connected));
+    auto answer = client->ask({{"effect", effect}});
+    if (answer || answer.error().code != Errc::exhausted) return answer;
+    client.reset();
+    std::this_thread::sleep_for(ask_again_after);
+  }
+}
+
 ExitStatus carry_out_effect(const EffectArguments& given) {
-  auto client = SupervisorClient::connect();
-  if (!client) return report(client.error());
-  const auto answer = client.value().ask(
-      {{"effect", {{"key", given.key}, {"arguments", {{"command", given.command}}}}}});
+  const Json keys = outer_keys();
+  if (std::find(keys.begin(), keys.end(), given.key) != keys.end()) {
+    return report(
+        {Errc::invalid_argument, "effect \"" + printable(given.key) +
+                                     "\" is what this command is part of: it would wait for its "
+                                     "own end; give it another key"});
+  }
+  std::optional<SupervisorClient> client;
+  const auto answer =
+      begin_effect(client, {{"key", given.key}, {"arguments", {{"command", given.command}}}});
   if (!answer) return report(answer.error());
   if (answer.value().value("run", false) == false) return replay(answer.value().at("result"));
-  const auto ran = run_effect(given, answer.value().value("idempotency_key", ""));
+  const auto ran = run_effect(given, answer.value().value("idempotency_key", ""), keys);
   if (!ran) {
-    static_cast<void>(withdraw_effect(client.value(), given, ran.error().detail));
+    static_cast<void>(withdraw_effect(*client, given, ran.error().detail));
     return report_no_program(ran.error());
   }
   if (given.not_done_status != 0 && ran.value().status == given.not_done_status) {
     static_cast<void>(
-        withdraw_effect(client.value(), given, "status " + std::to_string(ran.value().status)));
+        withdraw_effect(*client, given, "status " + std::to_string(ran.value().status)));
     return static_cast<ExitStatus>(ran.value().status);
   }
   const Json result = result_of(ran.value());
-  if (auto told = client.value().tell({{"effect_done", {{"key", given.key}, {"result", result}}}});
+  if (auto told = client->tell({{"effect_done", {{"key", given.key}, {"result", result}}}});
       !told) {
     return report(told.error());
   }
-  if (const auto durable = client.value().hear(); !durable) return report(durable.error());
+  if (const auto durable = client->hear(); !durable) return report(durable.error());
   return static_cast<ExitStatus>(ran.value().status);
 }
 

@@ -6,8 +6,6 @@
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include <poll.h>
@@ -21,20 +19,15 @@ namespace {
 
 constexpr int most_waiting = 128;  // Connections not yet accepted.
 constexpr std::uint64_t most_troubles = 3;
-// Connections at the same time: this process needs files for other purposes, too.
-std::size_t most_speakers() {
-  rlimit files{};
-  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? static_cast<std::size_t>(files.rlim_cur / 2) : 0;
-}
-
 // The checkpoint that makes acknowledged messages durable.
 constexpr const char* acknowledged_label = "triage/acknowledged";
 
-Json refusal(const Error& error) {
-  return {{"ok", false}, {"code", to_string(error.code)}, {"error", error.detail}};
-}
-
 }  // namespace
+
+std::size_t Protocol::most_speakers() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? static_cast<std::size_t>(files.rlim_cur / 2) : 0;
+}
 
 Protocol::Protocol(Loop& loop, Attempt& attempt, Options options)
     : loop_(loop), attempt_(attempt), options_(std::move(options)) {}
@@ -236,116 +229,6 @@ Result<void> Protocol::take_records(LineRecords&& records) {
     TRIAGE_TRY(made, attempt_.checkpoint(*records.label));
     if (options_.on_checkpoint) options_.on_checkpoint(made);
   }
-  return outcome::success();
-}
-
-// The client carries out the effect: a thread waits for its report.
-Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id) {
-  if (!effect.is_object() || !effect.contains("key") || !effect["key"].is_string()) {
-    return wrong_value("effect", effect, "an object with a key, which is a text");
-  }
-  if (effect.contains("held") && !effect["held"].is_boolean()) {
-    return wrong_value("effect.held", effect["held"], "true or false");
-  }
-  if (id.is_null()) return wrong_value("id of an effect", id, "any other value");
-  const std::string key = effect["key"];
-  const Json arguments = effect.value("arguments", Json());
-  const bool held = effect.contains("held") && effect["held"] == true;
-  spoke_ = true;
-  note_progress(speaker);
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto running = effects_.find(key);
-    if (running != effects_.end() && running->second.held &&
-        running->second.end == RunningEffect::End::none) {
-      return Error{Errc::in_doubt, "effect \"" + printable(key) + "\" is under way"};
-    }
-  }
-  const auto serve_effect = [this, speaker, key, arguments, id, held] {
-    const auto carry_out = [&](const EffectCall& call) -> Json {
-      {
-        const std::scoped_lock lock(mutex_);
-        effects_[key] = {.held = held};
-      }
-      // Without the lock: if the client does not read, only this thread waits.
-      speaker->answer_and_wait(id, {{"ok", true},
-                                    {"run", true},
-                                    {"generation", call.generation},
-                                    {"idempotency_key", call.idempotency_key}});
-      std::unique_lock lock(mutex_);
-      ended_.wait(lock, [&] {
-        return effects_[key].end != RunningEffect::End::none || (held ? closing_ : speaker->gone());
-      });
-      RunningEffect ended = std::move(effects_[key]);
-      effects_.erase(key);
-      if (ended.end == RunningEffect::End::done) return std::move(ended.result);
-      if (ended.end == RunningEffect::End::not_done) throw EffectNotDone(ended.cause);
-      throw std::runtime_error("the client of effect \"" + key + "\" went away");
-    };
-    try {
-      const auto done = arguments.is_null() ? attempt_.try_effect(key, carry_out)
-                                            : attempt_.try_effect(key, arguments, carry_out);
-      if (done) {
-        return speaker->answer_and_wait(id,
-                                        {{"ok", true}, {"run", false}, {"result", done.value()}});
-      }
-      if (done.error().code == Errc::in_doubt && !held) note_doubt(speaker, key, arguments);
-      speaker->answer_and_wait(id, refusal(done.error()));
-    } catch (const std::exception& error) {
-      speaker->answer_and_wait(id, {{"ok", false}, {"code", "in_doubt"}, {"error", error.what()}});
-    }
-  };
-  return in_thread(serve_effect);
-}
-
-// Threads that have ended are joined on the way: they keep their stacks until then.
-Result<void> Protocol::in_thread(std::function<void()> work) {
-  threads_.remove_if([](const EffectThread& one) { return one.ended.load(); });
-  EffectThread& added = threads_.emplace_back();
-  try {
-    added.thread = std::jthread([&added, work = std::move(work)] {
-      work();
-      added.ended = true;
-    });
-  } catch (const std::system_error&) {
-    threads_.pop_back();
-    return Error{Errc::io, "the effect cannot be begun: there are too many threads"};
-  }
-  return outcome::success();
-}
-
-void Protocol::note_doubt(const SpeakerPtr& speaker, const std::string& key,
-                          const Json& arguments) {
-  const std::scoped_lock lock(mutex_);
-  if (doubt_) return;
-  doubt_ = Doubt{key, arguments};
-  doubter_ = speaker;
-}
-
-void Protocol::note_progress(const SpeakerPtr& speaker) {
-  const std::scoped_lock lock(mutex_);
-  if (!doubt_ || (doubter_ != speaker && !doubter_->is_leaving())) return;
-  doubt_.reset();
-  doubter_.reset();
-}
-
-Result<void> Protocol::end_effect(const Json& end, RunningEffect::End how) {
-  if (!end.is_object() || !end.contains("key") || !end["key"].is_string()) {
-    return wrong_value(how == RunningEffect::End::done ? "effect_done" : "effect_not_done", end,
-                       "an object with the effect's key");
-  }
-  const std::scoped_lock lock(mutex_);
-  const auto& key = end["key"].get_ref<const std::string&>();
-  const auto found = effects_.find(key);
-  if (found == effects_.end()) {
-    return Error{Errc::not_found, "no effect \"" + printable(key) + "\" is under way"};
-  }
-  found->second.end = how;
-  found->second.result = end.value("result", Json());
-  const Json cause = end.value("cause", Json());
-  found->second.cause =
-      cause.is_string() ? cause.get<std::string>() : "the client says that it did not happen";
-  ended_.notify_all();
   return outcome::success();
 }
 

@@ -76,6 +76,7 @@ struct RunningEffect {
   std::string cause{};
   // Not tied to the requesting connection: any may end it before the attempt ends.
   bool held = false;
+  bool begun = false;  // Its intent is durable. One that is not may have been done before.
 };
 
 // Serves the children of one attempt on a loop. All members are called on the loop's thread.
@@ -139,11 +140,22 @@ class Protocol {
                     bool& later);
   Result<void> take_records(LineRecords&& records);
   Result<void> begin_effect(const SpeakerPtr& speaker, const Json& effect, const Json& id);
+  void serve_effect(const SpeakerPtr& speaker, const std::string& key, const Json& arguments,
+                    const Json& id, bool held);
+  Json carry_out(const SpeakerPtr& speaker, const std::string& key, const Json& id, bool held,
+                 const EffectCall& call);
+  bool claim(const std::string& key, bool held);
+  // Whether the end of the program would cut one off; held ones are others' to end.
+  [[nodiscard]] bool has_effects();
+  Result<void> count_effect();
+  void forget_effect();
   Result<void> in_thread(std::function<void()> work);
   void note_doubt(const SpeakerPtr& speaker, const std::string& key, const Json& arguments);
   void note_progress(const SpeakerPtr& speaker);
   Result<void> end_effect(const Json& end, RunningEffect::End how);
   void trouble(const std::string& what);
+  // Connections at the same time: this process needs files for other purposes, too.
+  [[nodiscard]] static std::size_t most_speakers();
   // In protocol_waits.cpp.
   Result<void> open_notify(const std::string& folder);
   void hear_notify();
@@ -151,11 +163,13 @@ class Protocol {
   Result<bool> take_wait(const SpeakerPtr& speaker, const Json& message, const Json& id,
                          bool& later);
   Result<void> propose(const Json& step, Json& reply);
-  [[nodiscard]] bool waits_here(Duration left) const;
-  void sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id, bool began);
+  [[nodiscard]] bool waits_here(Duration left);
+  void sleep_until(const SpeakerPtr& speaker, WallTime when, Duration length, const Json& id,
+                   bool began);
   void wait_for(const SpeakerPtr& speaker, const std::string& name, WallTime until, const Json& id,
                 bool began);
   void stop(Error error);
+  void end_program();
   // A request of the speaker begins or ends to wait.
   void begin_wait(Speaker& speaker);
   void end_wait(Speaker& speaker);
@@ -179,6 +193,8 @@ class Protocol {
   std::condition_variable ended_{};
   bool closing_ = false;  // The child has ended.
   std::map<std::string, RunningEffect> effects_{};
+  bool told_many_ = false;
+  std::size_t not_held_ = 0;  // Effects, from their request to its last answer.
   std::optional<Doubt> doubt_{};
   SpeakerPtr doubter_{};  // Who was told of it.
 };

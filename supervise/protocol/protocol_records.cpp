@@ -244,4 +244,8 @@ Result<LineRecords> records_from_json(const Json& message) {
   return outcome::success(std::move(found));
 }
 
+Json refusal(const Error& error) {
+  return {{"ok", false}, {"code", to_string(error.code)}, {"error", error.detail}};
+}
+
 }  // namespace triage::inline v0_1::supervise

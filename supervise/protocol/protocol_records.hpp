@@ -43,4 +43,7 @@ struct LineRecords {
 [[nodiscard]] Error wrong_value(const std::string& key, const Json& value,
                                 std::string_view allowed);
 
+// The answer to a request that is refused.
+[[nodiscard]] Json refusal(const Error& error);
+
 }  // namespace triage::inline v0_1::supervise

@@ -17,9 +17,7 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 constexpr std::size_t longest_name = 256;                    // Of a signal.
-constexpr auto look_every = std::chrono::milliseconds(200);  // For a signal.
-// For a time of day: the clock that measures waits stands still while a machine sleeps.
-constexpr auto look_at_clock_every = std::chrono::minutes(1);
+constexpr auto look_every = std::chrono::milliseconds(200);  // For a signal, a clock, effects' ends.
 
 // Seconds since 1970.
 Result<WallTime> moment_of(const Json& seconds, const char* what) {
@@ -68,6 +66,14 @@ void Protocol::hear_notify() {
 void Protocol::stop(Error error) {
   if (stopped_) return;
   stopped_ = std::move(error);
+  end_program();
+}
+
+// A program that ends in the middle of an effect leaves it in doubt.
+void Protocol::end_program() {
+  if (has_effects()) {
+    return loop_.call_at(options_.clock->now() + look_every, [this] { end_program(); });
+  }
   if (options_.on_stop) options_.on_stop();
 }
 
@@ -83,7 +89,7 @@ Result<bool> Protocol::take_wait(const SpeakerPtr& speaker, const Json& message,
   if (sleeps) {
     TRIAGE_TRY(when, moment_of(request, "sleep_until"));
     later = true;
-    sleep_until(speaker, when, id, false);
+    sleep_until(speaker, when, when - options_.clock->wall_now(), id, false);
     return outcome::success(true);
   }
   if (!request.is_object() || !request.contains("name") || !request["name"].is_string()) {
@@ -110,27 +116,33 @@ void Protocol::end_wait(Speaker& speaker) {
 }
 
 // A short wait happens here, so that the child keeps running; a long one suspends the run, if it
-// can be suspended.
-bool Protocol::waits_here(Duration left) const {
+// can be suspended. Effects under way come first, also because one of them may be what waits.
+bool Protocol::waits_here(Duration left) {
   return left <= options_.max_wait || options_.max_wait == Duration::zero() ||
-         !attempt_.can_suspend();
+         !attempt_.can_suspend() || has_effects();
 }
 
-void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, const Json& id, bool began) {
+// The run is suspended for the whole length, because the next attempt's request for the same length
+// is recognised by it.
+void Protocol::sleep_until(const SpeakerPtr& speaker, WallTime when, Duration length,
+                           const Json& id, bool began) {
   if (speaker->gone()) return;
-  const Duration left = when - options_.clock->wall_now();
-  if (left <= Duration::zero()) {
+  const auto reply = [&] {
     if (began) end_wait(*speaker);
-    return answer(speaker, id, {{"ok", true}});
-  }
-  if (began || waits_here(left)) {
+    answer(speaker, id, {{"ok", true}});
+  };
+  const WallTime wall = options_.clock->wall_now();
+  const Duration left = when - wall;
+  if (left <= Duration::zero()) return reply();
+  if (waits_here(left)) {
     if (!began) begin_wait(*speaker);
-    return loop_.call_at(options_.clock->now() + std::min<Duration>(left, look_at_clock_every),
-                         [this, speaker, when, id] { sleep_until(speaker, when, id, true); });
+    return loop_.call_at(
+        options_.clock->now() + std::min<Duration>(left, look_every),
+        [this, speaker, when, length, id] { sleep_until(speaker, when, length, id, true); });
   }
   try {
-    attempt_.sleep_until(when);
-    answer(speaker, id, {{"ok", true}});
+    attempt_.sleep_until(wall + std::chrono::ceil<std::chrono::milliseconds>(length));
+    reply();
   } catch (const AttemptStopped&) {
     stop({Errc::suspended, "the program sleeps"});
   }
