@@ -39,6 +39,25 @@ function lineOf(message) {
   return marked.replaceAll(new RegExp(`"${mark}([^"]*)"`, "g"), "$1") + "\n";
 }
 
+// Lines that the supervisor could not read are refused here: its answer would not say which line it means.
+function checked(line) {
+  const refuse = (why) => {
+    throw new Refused("invalid_argument", "a line cannot be read: " + why);
+  };
+  if (Buffer.byteLength(line) > 2 ** 24) refuse("it has more than 16 MB");
+  // JSON.stringify escapes a half of a pair, and nothing else so.
+  if (/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(line)) refuse("half of a surrogate pair is no UTF-8");
+  let depth = 0;
+  for (const [mark] of line.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (mark === "[" || mark === "{") depth += 1;
+    if (mark === "]" || mark === "}") depth -= 1;
+    if (depth > 256) refuse("it is nested deeper than 256 levels");
+  }
+  return line;
+}
+
+const rest = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
 // A connection. It keeps the program running only while an answer is due.
 export class Supervisor {
   #socket;
@@ -48,13 +67,20 @@ export class Supervisor {
   #rest = "";
   #closed = false;
 
-  static connect(path = process.env.TRIAGE_SOCKET) {
+  static async connect(path = process.env.TRIAGE_SOCKET) {
     if (!path) throw new Error("TRIAGE_SOCKET is not set: this works inside `triage run` only");
-    return new Promise((resolve, reject) => {
-      const socket = connect(path);
-      socket.once("error", reject);
-      socket.once("connect", () => resolve(new Supervisor(socket, path)));
-    });
+    for (;;) {
+      try {
+        return await new Promise((resolve, reject) => {
+          const socket = connect(path);
+          socket.once("error", reject);
+          socket.once("connect", () => resolve(new Supervisor(socket, path)));
+        });
+      } catch (error) {
+        if (error.code !== "EAGAIN") throw error; // Too many connect at once.
+      }
+      await rest(10);
+    }
   }
 
   constructor(socket, path = process.env.TRIAGE_SOCKET) {
@@ -111,31 +137,37 @@ export class Supervisor {
   sleepUntil(seconds) {
     return this.#ask({ sleep_until: seconds });
   }
-  // The value of the signal of that name; null if it does not arrive in time. A long wait ends this program, too.
-  async wait(name, until) {
-    return (await this.#ask({ wait: { name, until } })).value ?? null;
+  // The value of the signal of that name, which may be null; `missing` if it does not arrive in time. A long wait ends this program, too.
+  async wait(name, until, missing = null) {
+    const answer = await this.#ask({ wait: { name, until } });
+    return answer.came ? (answer.value ?? null) : missing;
   }
 
   // Calls fn(idempotencyKey) at most once per run, and resolves to its result, also in later attempts. The result must be JSON, and
-  // is returned as JSON has it. An exception leaves the effect in doubt, except NotDone.
+  // is returned as JSON has it. Of another result a text is kept that says so, and the error is thrown: the effect has happened. An
+  // exception of fn leaves the effect in doubt, except NotDone.
   async effect(key, fn, args) {
     if (this.#waiting.size > 0) await this.#ask({ drain: true });
-    const own = await Supervisor.connect(this.#path);
-    try {
-      return await own.#carryOut(key, fn, args);
-    } finally {
-      own.close();
+    for (;;) {
+      const own = await Supervisor.connect(this.#path);
+      try {
+        const first = own.#ask({ effect: args === undefined ? { key } : { key, arguments: args } });
+        const id = own.#last;
+        const answer = await first.catch((error) => {
+          if (error.code !== "exhausted") throw error;
+        });
+        if (answer) return answer.run ? await own.#carryOut(id, key, () => fn(answer.idempotency_key)) : answer.result;
+      } finally {
+        own.close();
+      }
+      await rest(100); // On another connection, since the effects under way may need this one for their ends.
     }
   }
 
-  async #carryOut(key, fn, args) {
-    const first = this.#ask({ effect: args === undefined ? { key } : { key, arguments: args } });
-    const id = this.#last;
-    const answer = await first;
-    if (!answer.run) return answer.result;
-    let result;
+  async #carryOut(id, key, act) {
+    let returned;
     try {
-      result = JSON.parse(JSON.stringify((await fn(answer.idempotency_key)) ?? null));
+      returned = await act();
     } catch (error) {
       if (error instanceof NotDone) {
         const withdrawn = this.#answer(id);
@@ -146,9 +178,18 @@ export class Supervisor {
       }
       throw error;
     }
+    let result, line, problem;
+    try {
+      result = JSON.parse(JSON.stringify(returned ?? null));
+      line = checked(lineOf({ effect_done: { key, result } }));
+    } catch (error) {
+      problem = error;
+      line = lineOf({ effect_done: { key, result: `the result could not be kept: ${error.message}` } });
+    }
     const durable = this.#answer(id);
-    this.#send({ effect_done: { key, result } });
+    this.#socket.write(line);
     await durable;
+    if (problem) throw problem;
     return result;
   }
 
@@ -165,7 +206,7 @@ export class Supervisor {
 
   async #ask(message) {
     const id = ++this.#last;
-    const line = lineOf({ id, ...message });
+    const line = checked(lineOf({ id, ...message }));
     const answer = this.#answer(id);
     this.#socket.write(line);
     return answer;

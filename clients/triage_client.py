@@ -14,7 +14,8 @@ import json
 import os
 import socket
 import threading
-from typing import Any, Callable, Dict, Optional, TypeVar
+import time
+from typing import Any, Callable, Dict, Optional, Tuple, TypeVar
 
 Result = TypeVar("Result")
 
@@ -29,6 +30,13 @@ class Refused(Exception):
     def __init__(self, code: str, text: str) -> None:
         super().__init__(f"{code}: {text}")
         self.code = code
+
+
+class _Unread(Refused):
+    """The supervisor could not read a line, so nothing in it has happened."""
+
+
+_inside = threading.local()  # Its `keys`: the effects whose functions this thread is in.
 
 
 def recovery() -> Optional[Dict[str, Any]]:
@@ -88,7 +96,8 @@ class _Connection:
             self.close()  # Whoever asks next must not take this answer for its own.
             raise
         if not answer.get("ok"):
-            raise Refused(str(answer.get("code")), str(answer.get("error")))
+            refused = _Unread if answer.get("id") is None else Refused
+            raise refused(str(answer.get("code")), str(answer.get("error")))
         return answer
 
     def leave(self) -> None:
@@ -173,27 +182,28 @@ class Supervisor:
         with Supervisor(self._path) as own:
             own._ask({"sleep_until": seconds})
 
-    def wait(self, name: str, until: float) -> Any:
-        """The value of the signal of that name; None if it does not arrive in time. A long wait ends this program, too."""
+    def wait(self, name: str, until: float, missing: Any = None) -> Any:
+        """The value of the signal of that name, which may be None; `missing` if it does not arrive in time. A long wait ends this program, too."""
         with Supervisor(self._path) as own:
-            return own._ask({"wait": {"name": name, "until": until}}).get("value")
+            answer = own._ask({"wait": {"name": name, "until": until}})
+            return answer.get("value") if answer.get("came") else missing
 
     def effect(self, key: str, function: Callable[[str], Result], arguments: Any = None) -> Result:
         """Calls function(idempotency_key) at most once per run, and returns its result, also in later attempts.
 
-        The result must be JSON, and is returned as JSON has it: a tuple as a list. An exception leaves the effect in doubt, except
-        NotDone.
+        The result must be JSON, and is returned as JSON has it: a tuple as a list. Of another result a text is kept that says so, and
+        the error is raised: the effect has happened. An exception of the function leaves the effect in doubt, except NotDone.
         """
-        message: Dict[str, Any] = {"key": key}
-        if arguments is not None:
-            message["arguments"] = arguments
-        own = _Connection(self._path)
+        inside = _inside.__dict__.setdefault("keys", [])
+        if key in inside:
+            raise Refused("invalid_argument", f"effect {key!r} is what this call is part of: it would wait for its own end; give it another key")
+        own, answer = self._begin(key, arguments)
         try:
-            answer = own.ask({"effect": message})
             if not answer.get("run"):
                 return answer["result"]  # type: ignore[no-any-return]
+            inside.append(key)
             try:
-                result: Result = json.loads(json.dumps(function(answer["idempotency_key"]), allow_nan=False))
+                returned = function(answer["idempotency_key"])
             except NotDone as error:
                 own.send({"effect_not_done": {"key": key, "cause": str(error)}})
                 try:
@@ -204,19 +214,50 @@ class Supervisor:
             except BaseException:
                 own.leave()
                 raise
-            own.send({"effect_done": {"key": key, "result": result}})
-            own.hear()
+            finally:
+                inside.remove(key)
+            try:
+                result: Result = json.loads(json.dumps(returned, allow_nan=False))
+                own.send({"effect_done": {"key": key, "result": result}})
+                own.hear()
+            except (TypeError, ValueError, RecursionError, _Unread) as error:
+                own.send({"effect_done": {"key": key, "result": f"the result could not be kept: {error}"}})
+                own.hear()
+                raise
             return result
         finally:
             own.close()
 
+    def _begin(self, key: str, arguments: Any) -> Tuple[_Connection, Dict[str, Any]]:
+        """Where too many effects are under way it asks again, on another connection, since they may need this one for their ends."""
+        message: Dict[str, Any] = {"key": key}
+        if arguments is not None:
+            message["arguments"] = arguments
+        while True:
+            own = _Connection(self._path)
+            try:
+                return own, own.ask({"effect": message})
+            except BaseException as error:
+                own.close()
+                if not isinstance(error, Refused) or error.code != "exhausted":
+                    raise
+            time.sleep(0.1)
+
     def once(self, key: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-        """Decorator: makes the function an effect with this key; it receives only its own arguments."""
+        """Decorator: makes the function an effect with this key; it receives only its own arguments.
+
+        So it is called once in all: a call with other arguments is refused as a "conflict" (if they are JSON; others are not compared).
+        """
 
         def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
             @functools.wraps(function)
             def call(*args: Any, **kwargs: Any) -> Result:
-                return self.effect(key, lambda unused: function(*args, **kwargs))
+                given: Any = [args, kwargs] if args or kwargs else None
+                try:
+                    json.dumps(given, allow_nan=False, ensure_ascii=False).encode()
+                except (TypeError, ValueError, RecursionError):
+                    given = None
+                return self.effect(key, lambda unused: function(*args, **kwargs), given)
 
             return call
 

@@ -17,7 +17,6 @@
 namespace triage::inline v0_1::supervise {
 namespace {
 
-constexpr int most_waiting = 128;  // Connections not yet accepted.
 constexpr std::uint64_t most_troubles = 3;
 // The checkpoint that makes acknowledged messages durable.
 constexpr const char* acknowledged_label = "triage/acknowledged";
@@ -48,7 +47,7 @@ Result<void> Protocol::open(const std::string& folder) {
   listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener_ ||
       ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::chmod(path_.c_str(), 0600) != 0 || ::listen(listener_.get(), most_waiting) != 0) {
+      ::chmod(path_.c_str(), 0600) != 0 || ::listen(listener_.get(), SOMAXCONN) != 0) {
     return system_error("the socket " + path_);
   }
   loop_.watch(listener_.get(), POLLIN, [this](short) { accept(); });
