@@ -8,6 +8,7 @@
 #include "triage/detail/try.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -46,7 +47,7 @@ Result<Json> step_of(const StepArguments& given) {
   return outcome::success(std::move(step));
 }
 
-ExitStatus print_state(const std::string& key) {
+ExitStatus print_state(const std::string& key, const std::optional<std::string>& missing) {
   const auto answer = ask({{"get", "state"}});
   if (!answer) return report(answer.error());
   const Json state = answer.value().value("state", Json::object());
@@ -55,6 +56,10 @@ ExitStatus print_state(const std::string& key) {
     return ExitStatus::done;
   }
   const auto found = state.find(key);
+  if (found == state.end() && missing) {
+    print(*missing + "\n");
+    return ExitStatus::done;
+  }
   if (found == state.end()) return ExitStatus::not_found;
   print((found->is_string() ? found->get<std::string>() : show(*found)) + "\n");
   return ExitStatus::done;
@@ -87,9 +92,17 @@ std::function<ExitStatus()> step(CLI::App& arguments) {
 
 std::function<ExitStatus()> state_get(CLI::App& arguments) {
   auto key = std::make_shared<std::string>();
-  arguments.add_option("KEY", *key, "Without it, the whole state as one line of JSON.");
-  arguments.footer(std::string("Example: page=$(triage state get page)\n\n") + exit_status_help());
-  return [key] { return print_state(*key); };
+  auto missing = std::make_shared<std::optional<std::string>>();
+  auto* named =
+      arguments.add_option("KEY", *key, "Without it, the whole state as one line of JSON.");
+  arguments
+      .add_option("--default", *missing,
+                  "What is printed if there is no such key: JSON, or a text. Other failures stay "
+                  "failures.")
+      ->needs(named);
+  arguments.footer(std::string("Example: page=$(triage state get page --default 0) || exit\n\n") +
+                   exit_status_help());
+  return [key, missing] { return print_state(*key, *missing); };
 }
 
 std::function<ExitStatus()> state_set(CLI::App& arguments) {

@@ -103,10 +103,11 @@ Result<void> AttemptIo::start(ChildPlan plan, const std::function<Result<void>(p
   plan.signals = signals_->before();
   streams_->memory_kills = memory_kills();
   // If a script has started something and then became this process by exec, that is its child.
-  const Family before_it = family_without({});
+  const Family before_it = family_without({}, 0);
   spared_.insert(before_it.children.begin(), before_it.children.end());
   TRIAGE_TRY(child, Child::fork_gated(plan));
   pid_ = child.pid();
+  leader_start_ = start_of(pid_);
   streams_->out_pipe.write.close();
   streams_->error_pipe.write.close();
   Result<void> ready = before(pid_);
@@ -247,7 +248,7 @@ void AttemptIo::reap() {
 // The leader's remaining processes get as long to end as it had itself.
 void AttemptIo::end_rest() {
   killing_ = killing_ || (kill_at_ && clock_->now() >= *kill_at_);
-  Family rest = family_without(spared_);
+  Family rest = family_without(spared_, leader_start_);
   all_ended_ = rest.children.empty();
   rest.others.insert(rest.others.end(), rest.children.begin(), rest.children.end());
   for (const pid_t pid : rest.others) {

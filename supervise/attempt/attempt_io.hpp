@@ -7,6 +7,7 @@
 #include "supervise/process/signals.hpp"
 #include "triage/clock.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -109,6 +110,7 @@ class AttemptIo {
   Loop loop_{};
   std::unique_ptr<Streams> streams_;
   pid_t pid_ = -1;
+  std::uint64_t leader_start_ = 0;  // As in ProcessMark.
   bool leader_ended_ = false;
   int interrupts_ = 0;
   int idle_held_ = 0;

@@ -260,10 +260,15 @@ Result<std::size_t> end_leftovers(const ProcessMark& journaled) {
                "processes of a former attempt start new ones faster than they can be killed"};
 }
 
-Family family_without(const std::set<pid_t>& spared) {
+std::uint64_t start_of(pid_t pid) {
+  const auto found = stat_of(pid);
+  return found ? found->start : 0;
+}
+
+Family family_without(const std::set<pid_t>& spared, std::uint64_t start) {
   Family family;
   for (const pid_t pid : children_of("self")) {
-    if (!spared.contains(pid)) family.children.push_back(pid);
+    if (!spared.contains(pid) && start_of(pid) >= start) family.children.push_back(pid);
   }
   std::vector<pid_t> parents = family.children;
   while (!parents.empty()) {

@@ -55,7 +55,10 @@ struct Family {
   std::vector<pid_t> children{};
   std::vector<pid_t> others{};
 };
-// Without the children in `spared`, and without theirs.
-[[nodiscard]] Family family_without(const std::set<pid_t>& spared);
+// Without the children in `spared`, those that began before `start`, which may have been theirs,
+// and without their children. start: as in ProcessMark.
+[[nodiscard]] Family family_without(const std::set<pid_t>& spared, std::uint64_t start);
+// As in ProcessMark; 0 if there is no such process.
+[[nodiscard]] std::uint64_t start_of(pid_t pid);
 
 }  // namespace triage::inline v0_1::supervise

@@ -111,6 +111,16 @@ exit 1)")});
   CHECK(journal.find_label("planned"));
 }
 
+TEST_CASE("a key that is not there is told from a state that cannot be read", "[run][protocol]") {
+  const Workshop shop;
+  const Printed printed = shop.run({"--max-attempts", "1"}, {speaking(shop, R"(
+$T state set name=ana
+$T state get page --default '[1]'; $T state get name --default bob; $T state get page || echo none
+TRIAGE_SOCKET=/nowhere $T state get page --default 0 || echo failed)")});
+  INFO(printed.error);
+  CHECK(printed.out == "[1]\nana\nnone\nfailed\n");
+}
+
 TEST_CASE("an effect's output is passed on while it runs", "[run][protocol]") {
   const Workshop shop;
   REQUIRE(::mkfifo(shop.file("go").c_str(), 0600) == 0);

@@ -92,6 +92,24 @@ TEST_CASE("what a script has started before it became triage is not ended", "[su
   CHECK(end_orphans() == 0);  // The program's own one has ended.
 }
 
+TEST_CASE("what is left by what a script has started before it became triage is not ended",
+          "[surroundings]") {
+  const Workshop shop;
+  REQUIRE(::mkfifo(shop.file("go").c_str(), 0600) == 0);
+  const std::string program = shop.script(
+      "a",
+      "echo go > $W/go\n"
+      "until [ \"$(cut -d ' ' -f 4 /proc/$(cat $W/server)/stat)\" = $PPID ]; do sleep 0.02; done");
+  const std::string entry = shop.script(
+      "entry", std::string("{ sleep 1000 & echo $! > $W/server; read go < $W/go; } &\nexec ") +
+                   TRIAGE_COMMAND + " run --timeout 20s --store $W/runs.db -- " + program);
+  CHECK(run_program({entry}).status == 0);
+  const std::string server = line_in(shop.file("server"));
+  CHECK((lives(server) && !is_being_killed(server)));
+  ::kill(std::stoi(server), SIGKILL);
+  CHECK(end_orphans() == 0);
+}
+
 TEST_CASE("whoever is left by the program is asked to end, however deep", "[surroundings]") {
   const Workshop shop;
   const std::string deep = shop.script("deep",
