@@ -88,8 +88,8 @@ class TriageAgent {
   // run); those of run().
   Result<Value> decide(std::string_view token, RecoveryAction action,
                        const DecideOptions& options = {}) const {
-    if (auto fits = Traits::check_fallback(action); !fits) return std::move(fits).error();
-    return resume(detail::open_suspended(*core_, token, std::move(action), options));
+    const auto fits = Traits::check_fallback(action);
+    return resume(detail::open_suspended(*core_, token, std::move(action), fits, options));
   }
 
   // This agent's suspended runs that may continue without a decision now, or `within` that time;

@@ -89,12 +89,17 @@ void RunFacts::suspend(const Json& body) {
   suspended = body;
   stopped = body;
   if (field(body, "waiting", false)) ++suspended_attempts;
-  const auto child = body.find("child");
-  if (child == body.end() || !child->is_object()) return;
-  awaited[field<std::string>(*child, "run", {})] = {
-      .agent = field<std::string>(*child, "agent", {}),
-      .task = field<std::string>(*child, "task", {}),
-      .ticket = field<std::string>(*child, "ticket", {})};
+  auto children = field<std::vector<Json>>(body, "children", {});
+  if (const auto child = body.find("child"); child != body.end()) children.push_back(*child);
+  for (const Json& child : children) {
+    if (!child.is_object()) continue;
+    awaited[field<std::string>(child, "run", {})] = {
+        .agent = field<std::string>(child, "agent", {}),
+        .task = field<std::string>(child, "task", {}),
+        .ticket = field<std::string>(child, "ticket", {}),
+        .decision = child.value("decision", Json()),
+        .by = field<std::string>(child, "by", {})};
+  }
 }
 
 // The run continues: after a crash, after an end without a result, or by a decision.

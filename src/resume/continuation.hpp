@@ -119,11 +119,13 @@ void restore_context(const Continuation& run, FailureContext& context);
 // Like open_suspended, by the token's hash.
 [[nodiscard]] Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,
                                                      RecoveryAction action,
+                                                     const Result<void>& fits,
                                                      const DecideOptions& options);
 // Continues a run that waits in this process: by its token, or because it is due.
 [[nodiscard]] Result<ContinuationPtr> open_remembered(const AgentCore& core,
                                                       const std::string& hash,
                                                       RecoveryAction action,
+                                                      const Result<void>& fits,
                                                       const DecideOptions& options);
 [[nodiscard]] Result<ContinuationPtr> open_remembered_due(const AgentCore& core, const RunId& id,
                                                           const RunOptions& options);

@@ -40,7 +40,9 @@ Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& cl
 }
 
 // Accepting a decision that cannot be executed would waste the token.
-Result<void> check_target(const Journal& journal, const RecoveryAction& action) {
+Result<void> check_fits(const Journal& journal, const RecoveryAction& action,
+                        const Result<void>& fallback_fits) {
+  if (action.kind == RecoveryAction::Kind::fallback) return fallback_fits;
   const RollbackTarget& target = action.target;
   if (action.kind != RecoveryAction::Kind::rollback || target.or_start) return outcome::success();
   bool found = true;

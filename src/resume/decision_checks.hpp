@@ -20,8 +20,10 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] Result<void> check_not_expired(
     const std::optional<WallTime>& expires, Clock& clock,
     std::string_view what_now = "resume_run goes on without a decision");
-// Refuses a rollback to a missing checkpoint.
-[[nodiscard]] Result<void> check_target(const Journal& journal, const RecoveryAction& action);
+// Refuses a rollback to a missing checkpoint, and a fallback that does not fit. action: what the
+// run itself will do, which differs from what was decided if that is for a nested run.
+[[nodiscard]] Result<void> check_fits(const Journal& journal, const RecoveryAction& action,
+                                      const Result<void>& fallback_fits = outcome::success());
 // Checks strict_idempotency.
 [[nodiscard]] Result<void> check_safe(const AgentCore& core, RunData& data,
                                       const RecoveryAction& action);

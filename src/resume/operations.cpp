@@ -165,7 +165,8 @@ Result<RunId> record_decision(CheckpointStore& store, std::string_view token,
   const bool fits =
       expected.empty() ? held.journal.last() == stored.ticket.suspended_at : expected == hash;
   if (!fits) return unknown_token();
-  TRIAGE_TRYV(check_target(held.journal, action));
+  const Resumption decision = decided(awaited_child(held.journal.suspended()), action, options.who);
+  TRIAGE_TRYV(check_fits(held.journal, *decision.action));
   TRIAGE_TRYV(claim_ticket(store, hash, stored, options.who));
   const bool at_once = action.kind == RecoveryAction::Kind::abort && !may_owe_undoing(held.journal);
   TRIAGE_TRYV(at_once ? abort_now(held, action, options.who)

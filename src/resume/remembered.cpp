@@ -45,7 +45,8 @@ static bool stands_at(CheckpointStore& store, const RunInfo& info, Sequence last
 }
 
 Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string& hash,
-                                        RecoveryAction action, const DecideOptions& options) {
+                                        RecoveryAction action, const Result<void>& fits,
+                                        const DecideOptions& options) {
   if (options.run.limits) {
     TRIAGE_TRYV(check_limits(*options.run.limits));
   }
@@ -53,9 +54,9 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run, *core.clock));
-    TRIAGE_TRYV(check_target(run.data->journal, action));
-    const WaitingChild& child = run.data->extras().child;
-    decision = decided(child.asks ? child.suspension->run_id : RunId(), action, options.who);
+    const WaitingChildren& children = run.data->extras().children;
+    decision = decided(children.asks ? children.shown()->run_id : RunId(), action, options.who);
+    TRIAGE_TRYV(check_fits(run.data->journal, *decision.action, fits));
     return check_safe(core, *run.data, *decision.action);
   }));
   TRIAGE_TRYV(check_task_of(core, hash, waiting));

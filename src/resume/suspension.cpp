@@ -45,8 +45,8 @@ Suspension Run::shown_suspension(const RecoveryAction& action) {
     shown.task = nullptr;
   }
   if (extras.asking.by_guard) shown.proposed = extras.asking.step;
-  if (extras.child.asks) {
-    shown.inner = extras.child.suspension;
+  if (extras.children.asks) {
+    shown.inner = extras.children.shown();
     shown.proposed = shown.inner->proposed;
   }
   const auto& redact = core_.options.redact;
@@ -236,7 +236,7 @@ Result<void> check_token_time(KeySpace& store, const std::string& hash, const St
 static Result<ContinuationPtr> open_kept(const AgentCore& core,
                                          const std::shared_ptr<CheckpointStore>& store,
                                          const std::string& hash, RecoveryAction action,
-                                         const DecideOptions& options) {
+                                         const Result<void>& fits, const DecideOptions& options) {
   TRIAGE_TRY(stored, read_ticket(*store, hash));
   const Ticket& ticket = stored.ticket;
   if (ticket.agent != core.options.name) {
@@ -261,12 +261,12 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
     return std::move(taken).error();
   }
   const Journal& journal = taken.value()->journal();
-  TRIAGE_TRYV(check_target(journal, action));
   // A later run may have the same id and be at the same record.
   const Json& suspended = journal.suspended();
   const std::string expected = text_field(suspended, "ticket");
   if (!expected.empty() && expected != hash) return unknown_token();
   Resumption decision = decided(awaited_child(suspended), std::move(action), options.who);
+  TRIAGE_TRYV(check_fits(journal, *decision.action, fits));
   if (auto unsafe = unsafe_now(*taken.value(), *decision.action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }
@@ -277,22 +277,24 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
 }
 
 Result<ContinuationPtr> open_by_ticket(const AgentCore& core, const std::string& hash,
-                                       RecoveryAction action, const DecideOptions& options) {
+                                       RecoveryAction action, const Result<void>& fits,
+                                       const DecideOptions& options) {
   if (core.suspended.contains(hash)) {
-    return open_remembered(core, hash, std::move(action), options);
+    return open_remembered(core, hash, std::move(action), fits, options);
   }
   std::shared_ptr<CheckpointStore> store = options.run.store;
   if (!store) store = core.suspended.store_of(hash);
   if (!store) store = core.options.store;
   if (!store) return unknown_token();
-  return open_kept(core, store, hash, std::move(action), options);
+  return open_kept(core, store, hash, std::move(action), fits, options);
 }
 
 Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
-                                       RecoveryAction action, const DecideOptions& options) {
+                                       RecoveryAction action, const Result<void>& fits,
+                                       const DecideOptions& options) {
   if (core.problem) return *core.problem;
   TRIAGE_TRYV(check_decision(action, options.who));
-  return open_by_ticket(core, digest(token), std::move(action), options);
+  return open_by_ticket(core, digest(token), std::move(action), fits, options);
 }
 
 }  // namespace triage::inline v0_1::detail

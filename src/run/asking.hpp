@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace triage::inline v0_1::detail {
 
@@ -20,11 +21,19 @@ struct Asking {
 
 // A nested run that was suspended in this attempt.
 struct WaitingChild {
-  std::shared_ptr<const Suspension> suspension{};  // Null: none.
-  std::string task{};                              // Hash of its task; empty: unknown.
-  Sequence at = 0;                                 // The newest record when it was suspended.
-  bool asks = false;                               // It is the reason for the run's suspension.
-  std::set<RunId> resumed_here{};  // Nested runs whose ends this process passed to the callable.
+  std::shared_ptr<const Suspension> suspension{};
+  std::string task{};  // Hash of its task; empty: unknown.
+  bool held = false;   // Another process continues it; a decision about it still holds.
+};
+
+struct WaitingChildren {
+  [[nodiscard]] const std::shared_ptr<const Suspension>& shown() const {
+    return all.back().suspension;
+  }
+  std::vector<WaitingChild> all{};  // The last one is shown to whoever decides.
+  Sequence at = 0;                  // The newest record when the last one was suspended.
+  bool asks = false;                // They are the reason for the run's suspension.
+  std::set<RunId> resumed_here{};   // Nested runs whose ends this process passed to the callable.
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -303,7 +303,7 @@ class Run {
   void tidy_keys(bool ended);
 
   // --- nested.cpp
-  void child_suspended(int attempt, std::shared_ptr<const Suspension> waiting, std::string task);
+  void child_suspended(int attempt, WaitingChild child);
   void note_child(const std::shared_ptr<const Suspension>& waiting);  // The caller holds mutex_.
   [[nodiscard]] bool child_waits() const noexcept;
   Input wait_for_child();

@@ -53,7 +53,7 @@ struct RareRunData {
   std::string token{};         // Of a suspension that begins, until it is returned.
   std::string spent_ticket{};  // Hash of the token by which the run continued.
   Asking asking{};
-  WaitingChild child{};
+  WaitingChildren children{};
 };
 
 // Data needed once something fails.

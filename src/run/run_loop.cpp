@@ -233,8 +233,8 @@ void Run::prepare_attempt() {
   if (b.made_extras) {
     b.made_extras->asked.reset();
     b.made_extras->asking = {};
-    b.made_extras->child.suspension.reset();
-    b.made_extras->child.asks = false;
+    b.made_extras->children.all.clear();
+    b.made_extras->children.asks = false;
     b.made_extras->wait.reset();
     b.made_extras->sleep_place.clear();
     b.made_extras->sleeps.clear();

@@ -193,6 +193,28 @@ TEST_CASE("what strict_idempotency forbids is escalated when the program carries
   CHECK_ERRC(Errc::escalated, resumed[0].result);
 }
 
+TEST_CASE("a recorded rollback may name a checkpoint of the nested run", "[operations]") {
+  Kit kit;
+  AgentOptions nested = kit.options();
+  nested.name = "nested";
+  const TriageAgent inner{[](const std::string& task, Attempt& attempt) {
+                            if (attempt.number() > 1) return task + " done";
+                            attempt.record_step({.action = "write"});
+                            static_cast<void>(attempt.checkpoint("draft"));
+                            throw std::runtime_error("access_denied");
+                          },
+                          answers({asking()}), nested};
+  const TriageAgent outer{[&](const std::string& task, Attempt& attempt) {
+                            return inner.run(task, {.parent = &attempt});
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  const std::string token = token_of(outer.run("x", {.run_id = "r"}));
+  REQUIRE_OK(record_decision(
+      *kit.store, token,
+      RecoveryAction::rollback({.kind = RollbackTarget::Kind::label, .name = "draft"})));
+  CHECK(outer.run_or_resume("r", "x").value() == "x done");
+}
+
 TEST_CASE("a decision about a nested run reaches it through the run around it", "[operations]") {
   Kit kit;
   AgentOptions nested = kit.options();

@@ -51,8 +51,10 @@ struct ContinuationDeleter {
 using ContinuationPtr = std::unique_ptr<Continuation, ContinuationDeleter>;
 [[nodiscard]] Result<ContinuationPtr> open_run(const AgentCore& core, const RunId& id,
                                                const ResumeOptions& options);
+// fits: whether a fallback is a value of this agent, unless the decision is for a nested run.
 [[nodiscard]] Result<ContinuationPtr> open_suspended(const AgentCore& core, std::string_view token,
                                                      RecoveryAction action,
+                                                     const Result<void>& fits,
                                                      const DecideOptions& options);
 // Like open_run, but leaves a run alone that waits and is not due (Errc::suspended) or was
 // escalated (Errc::escalated).
