@@ -55,6 +55,7 @@ void RunFacts::apply(RecordKind kind, const Json& body, WallTime time) {
     case RecordKind::suspended: suspend(body); break;
     case RecordKind::stopped:
       stopped = body;
+      if (field(body, "uncounted", false)) ++suspended_attempts;
       if (body.contains("compensates_after")) {  // Still: something kept it from being completed.
         compensating_after = field<Sequence>(body, "compensates_after", 0);
       } else {

@@ -105,6 +105,19 @@ bool may_owe_undoing(const Journal& journal) {
                      [](const auto& known) { return known.second.compensation.has_value(); });
 }
 
+// An effect that somebody settled without its result: it may still be given.
+Result<bool> lacks_result(const HeldRun& held, const EffectState& known) {
+  if (known.status != Status::completed || !known.result || !known.result->is_null()) {
+    return outcome::success(false);
+  }
+  const Sequence at = known.known_at;
+  TRIAGE_TRY(reading, run_catching([&] {
+               return held.store().read(held.journal.run(), {at, at});
+             }));
+  const Json body = newest_body(reading, RecordKind::effect_completed);
+  return outcome::success(field(body, "reconciled", false));
+}
+
 // What the program would record.
 Result<void> abort_now(HeldRun& held, const RecoveryAction& action, const std::string& who) {
   HistoryEntry failed;
@@ -203,7 +216,9 @@ Result<void> settle_effect(CheckpointStore& store, const RunId& run, std::string
     return Error{Errc::not_found, "run \"" + run + "\" has no " + effect_name(key)};
   }
   const bool undoing = known.status == Status::compensating;
-  if (known.status != Status::intended && !undoing) {
+  TRIAGE_TRY(unfinished, lacks_result(held, known));
+  const bool adds = unfinished && found.happened && !found.result.is_null();
+  if (known.status != Status::intended && !undoing && !adds) {
     return not_waiting(held, "knows what became of " + effect_name(key));
   }
   if (known.lost && found.happened) {
@@ -246,6 +261,9 @@ Result<std::string> reissue_token(CheckpointStore& store, const RunId& run,
   Json fields = held.journal.suspended();
   if (held.status != RunStatus::suspended || !fields.is_object()) {
     return not_waiting(held, "waits for no decision: it is " + std::string(to_string(held.status)));
+  }
+  if (const RunId child = awaited_child(fields); !child.empty()) {
+    return not_waiting(held, "waits for nested run \"" + child + "\", whose token decides");
   }
   if (field(fields, "waiting", false)) {
     return not_waiting(held, "waits for a time or a signal, not for a decision");

@@ -11,6 +11,7 @@
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -92,10 +93,12 @@ bool Run::can_suspend(int attempt) {
   return !is_late(attempt) && may_suspend();
 }
 
-Result<WaitFacts> Run::measure_wait(int attempt, WallTime until) {
+Result<WaitFacts> Run::measure_wait(int attempt, const Pause& what) {
   WaitFacts facts;
   const WallTime wall = core_.clock->wall_now();
-  facts.left = until < wall ? WallTime::duration(-1) : std::min(until - wall, longest_wait);
+  facts.left =
+      what.until < wall ? WallTime::duration(-1) : std::min(what.until - wall, longest_wait);
+  if (what.latest) facts.left = std::min(facts.left, *what.latest - now());
   if (const auto latest = deadline()) facts.deadline_left = *latest - now();
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
@@ -112,6 +115,7 @@ Error Run::ask_to_suspend(int attempt, const Pause& what) {
                                                             : "waits for signal \"" +
                                                                   printable(what.signal) + "\"");
   extras.wait->until = what.until;
+  extras.waits_beside = extras.carried.contains(std::this_thread::get_id());
   extras.awaited = what.signal;
   extras.sleep_place = what.place;
   extras.sleep_length = what.until - core_.clock->wall_now();
@@ -144,7 +148,7 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
     const WaitNext next = machine.next(input, facts);
     switch (next.what) {
       case WaitDo::measure: {
-        TRIAGE_TRY(measured, measure_wait(attempt, what.until));
+        TRIAGE_TRY(measured, measure_wait(attempt, what));
         facts = measured;
         input = WaitInput::measured;
         break;
@@ -213,21 +217,23 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
   const auto rounded = std::min<WallTime::duration>(
       std::chrono::ceil<std::chrono::milliseconds>(std::max(length, Duration::zero())),
       longest_wait);
-  WallTime until = core_.clock->wall_now() + rounded + std::chrono::milliseconds(1);
+  const auto length_ms = rounded + std::chrono::milliseconds(1);
+  Pause what{.until = core_.clock->wall_now() + length_ms};
   {
     const std::scoped_lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
     Journal& journal = data().journal;
     if (const auto known = journal.sleeps().find(name); known != journal.sleeps().end()) {
-      until = known->second;
+      what.until = known->second;
     } else {
+      what.latest = now() + length_ms;
       make_room();
       enqueue(journal.add(
           RecordKind::sleep_begun, core_.clock->wall_now(),
-          Json{{"name", std::string(name)}, {"until_ms", until.time_since_epoch().count()}}));
+          Json{{"name", std::string(name)}, {"until_ms", what.until.time_since_epoch().count()}}));
     }
   }
-  return pause(attempt, {.until = until});
+  return pause(attempt, what);
 }
 
 // --- For a signal.

@@ -6,6 +6,7 @@
 #include "base/run_catching.hpp"
 #include "resume/continuation.hpp"
 #include "run/agent_core.hpp"
+#include "storage/claim_orphan.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/orphans.hpp"
 #include "triage/wakes_workers.hpp"
@@ -171,19 +172,23 @@ class Work {
 Result<std::optional<Lease>> claim_one(const AgentCore& core, const RunOptions& options,
                                        const std::set<RunId>& refused) {
   const auto store = store_of(core, options);
-  // The refused runs may come first.
-  TRIAGE_TRY(claimed, run_catching([&] {
-               return claim_orphans(*store, core.options.name, refused.size() + 1);
-             }));
-  std::optional<Lease> one;
-  for (Lease& lease : claimed) {
-    if (!one && !refused.contains(lease.run)) {
-      one = std::move(lease);
-    } else {
-      store->queue().release(std::move(lease));
-    }
+  TRIAGE_TRY(claimed, run_catching([&] { return claim_orphans(*store, core.options.name, 1); }));
+  if (claimed.empty()) return outcome::success(std::nullopt);
+  if (!refused.contains(claimed.front().run)) {
+    return outcome::success(std::optional(std::move(claimed.front())));
   }
-  return outcome::success(std::move(one));
+  store->queue().release(std::move(claimed.front()));
+  // Refused runs are the oldest. Acquiring them all to get at the next would take long.
+  TRIAGE_TRY(
+      runs, run_catching([&] {
+        return store->runs({.agent = core.options.name, .status = RunStatus::running, .limit = 0});
+      }));
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    if (run->owned || run->damaged || refused.contains(run->id)) continue;
+    TRIAGE_TRY(lease, claim_orphan(*store, run->id));
+    if (lease) return outcome::success(std::move(lease));
+  }
+  return outcome::success(std::nullopt);
 }
 
 Result<ContinuationPtr> open_claimed(const AgentCore& core, const Lease& lease,

@@ -2,6 +2,7 @@
 #pragma once
 // What a suspended run asks, and what is known about a nested run that waits.
 
+#include "triage/clock.hpp"
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
 
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -17,6 +19,14 @@ struct Asking {
   std::optional<ProposedStep> step{};   // The step that a guard asked about …
   bool by_guard = false;                // … in the new suspension, not an earlier one.
   std::unique_ptr<Suspension> shown{};  // The new suspension, without its token.
+};
+
+// What an attempt waits for.
+struct Pause {
+  WallTime until{};
+  std::string_view signal{};
+  std::string place{};                // For a sleep until a time.
+  std::optional<TimePoint> latest{};  // If the wall clock is set back, the sleep ends here.
 };
 
 // A nested run that was suspended in this attempt.

@@ -79,6 +79,10 @@ Situation& Run::decided_situation() {
 
 Input Run::classify_failure() {
   classify();
+  if (stop_token().stop_requested()) {  // What a classifier says that was stopped decides nothing.
+    give_back_permit();
+    return cancel("the stop token was triggered");
+  }
   leave_attempt(false);
   emit(EventKind::failure_classified, {.failure = &data_->context()});
   describe_situation(data_->situation());

@@ -194,12 +194,15 @@ class Run {
   Result<void> flush_noticing();    // The same, with its events.
   Result<void> drain_or_degrade();  // Follows OnStoreError: an error ends the run.
   Input drain();                    // The same, for the machine.
+  void name_failure(Error& error);  // The attempt's, beside the error that ends the run.
   // The store's thread failed, or a call that tells nobody.
   void notice_failure(const Error& failure);
   void tell_detached(const Error& failure);
   // For what must be stored. `at`: the record, if other threads record, too.
   Result<void> drain_strictly(Sequence at = 0);
   Result<void> store_end();  // Retries storing the run's end.
+  void record_result(bool degraded);
+  void end_in_store(RunStatus status, Json fields);
   void give_up_refused(Error why);
   void note_fenced();
   [[nodiscard]] std::optional<Error> refused_record() const;
@@ -236,12 +239,10 @@ class Run {
   [[nodiscard]] Duration expected_duration() const noexcept;
   std::optional<TimePoint> learn_duration() noexcept;  // Returns when the attempt ended.
   [[nodiscard]] bool tries_anyway(Duration left) const noexcept;
-  Input cancel(std::string detail);
+  Input cancel(std::string detail, bool stopped_attempt = false);
   Outcome end();
   void tell_unstored(const Error& why);
   [[nodiscard]] std::uint64_t late_calls() const;
-  void record_result(bool degraded);
-  void end_in_store(RunStatus status, Json fields);
 
   // --- attempt_time.cpp
   void begin_attempt_time();
@@ -273,14 +274,8 @@ class Run {
   [[nodiscard]] Input judge_return();
 
   // --- signals.cpp
-  // What an attempt waits for.
-  struct Pause {
-    WallTime until{};
-    std::string_view signal{};
-    std::string place{};  // For a sleep until a time.
-  };
   Result<void> pause(int attempt, const Pause& what, std::optional<Json>* signal = nullptr);
-  Result<WaitFacts> measure_wait(int attempt, WallTime until);
+  Result<WaitFacts> measure_wait(int attempt, const Pause& what);
   Error ask_to_suspend(int attempt, const Pause& what);
   Result<void> rest_in_attempt(int attempt, Duration delay);
   [[nodiscard]] bool may_look_again(const Error& failed) const noexcept;

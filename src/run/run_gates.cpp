@@ -54,7 +54,9 @@ Failure Run::refusal(const GateAnswer& answer, const char* what) {
 
 // Before an attempt. The machine decides what to do if a gate asks to wait.
 Input Run::enter_gates() {
-  GateRequest request{.tool = core_.options.name, .retry = attempt_ > 0};
+  const Recovery* const told = data_ ? data_->recovery.get() : nullptr;
+  const bool woke = told != nullptr && told->reason == to_string(RunStatus::suspended);
+  GateRequest request{.tool = core_.options.name, .retry = attempt_ > 0 && !woke};
   if (data_ && data_->classified_attempt >= 0) {
     request.after = data_->context().classification.type;
     request.after_reason = data_->context().classification.reason;

@@ -78,6 +78,7 @@ Input Run::run_callable(Attempt& attempt) {
       stopped.text = "the attempt was stopped";  // Thrown by the callable itself.
       data_->report(std::move(stopped));
     }
+    return Input::stopped;
   } catch (const std::exception& exception) {
     capture(exception);
   } catch (...) {
@@ -176,8 +177,8 @@ void Run::announce_start() {
   }
 }
 
-Input Run::cancel(std::string detail) {
-  end_in_store(RunStatus::cancelled, Json{{"detail", detail}});
+Input Run::cancel(std::string detail, bool stopped_attempt) {
+  end_in_store(RunStatus::cancelled, Json{{"detail", detail}, {"uncounted", stopped_attempt}});
   data().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
   return Input::stopped;
 }
@@ -261,9 +262,15 @@ Input Run::settle(Input result, bool out_of_time) {
     const Lock lock(mutex_);  // Waits for threads that are still recording.
     data_->journal.end_checkpoint();
   }
-  if (data_->stopped) result = Input::failed;  // Even if the callable swallowed it.
+  const bool failed = result == Input::failed;
+  if (data_->stopped || result == Input::stopped) result = Input::failed;  // Even if swallowed.
   if (result == Input::succeeded && !data_->sticky && judges_return()) result = judge_return();
   if (!data_->sticky && has_store()) data_->sticky = refused_record();
+  RareRunData* const beside = failed ? data_->made_extras.get() : nullptr;
+  if (beside != nullptr && beside->wait && beside->waits_beside && data_->sticky &&
+      data_->sticky->code == Errc::suspended) {
+    data_->sticky.reset();  // Another thread's wait does not hide how the callable failed.
+  }
   if (const std::optional<Error>& sticky = data_->sticky; sticky) {
     const RareRunData* extras = data_->made_extras.get();
     if (sticky->code == Errc::suspended && extras != nullptr && extras->wait)
@@ -277,9 +284,12 @@ Input Run::settle(Input result, bool out_of_time) {
       data_->child.reset();
       return Input::failed;  // The hook is asked first.
     }
-    end_in_store(end_status(sticky->code),
-                 Json{{"detail", sticky->detail}, {"error", to_string(sticky->code)}});
-    data_->outcome = std::make_unique<Error>(*sticky);
+    Error error = *sticky;
+    if (failed) name_failure(error);
+    end_in_store(end_status(error.code), Json{{"detail", error.detail},
+                                              {"error", to_string(error.code)},
+                                              {"uncounted", error.code == Errc::in_doubt}});
+    data_->outcome = std::make_unique<Error>(std::move(error));
     return Input::stopped;
   }
   if (result == Input::failed && child_waits() && !stop_token().stop_requested()) {
@@ -295,7 +305,7 @@ Input Run::settle(Input result, bool out_of_time) {
   emit(EventKind::attempt_failed, {.text = data_->failure().text});
   if (stop_token().stop_requested()) {
     give_back_permit();
-    return cancel("the stop token was triggered");
+    return cancel("the stop token was triggered", true);
   }
   return result;
 }
@@ -315,32 +325,6 @@ Input Run::wait(Duration delay) {
   if (data_->fenced) return drain();
   if (woke) return Input::woke;
   return cancel("the stop token was triggered while waiting to try again");
-}
-
-void Run::record_result(bool degraded) {
-  if (!has_store()) return;
-  Json fields{{"degraded", degraded}};
-  try {
-    Json result;
-    if (call_.table->result_json(call_.frame, result)) {
-      if (const auto storable = check_json(result, "the agent's result"); storable) {
-        fields["result"] = std::move(result);
-      } else {
-        fields["problem"] = storable.error().detail;
-      }
-    }
-  } catch (...) {
-    fields["problem"] = "the result's conversion to JSON threw: " + current_exception_text();
-  }
-  record_fact(RecordKind::finished, std::move(fields), RunStatus::finished);
-}
-
-void Run::end_in_store(RunStatus status, Json fields) {
-  if (!has_store()) return;
-  fields["status"] = to_string(status);
-  const Failing* failing = data_->made_failing.get();
-  fields["type"] = to_string(failing != nullptr ? failing->context.type() : FailureType::unknown);
-  record_fact(RecordKind::stopped, std::move(fields), status);
 }
 
 std::uint64_t Run::late_calls() const {

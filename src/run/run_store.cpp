@@ -134,6 +134,16 @@ Result<void> Run::drain_or_degrade() {
   return outcome::success();
 }
 
+// For an error that ends the run, perhaps before its attempt's failure was classified.
+void Run::name_failure(Error& error) {
+  if (data_->failure().text.empty()) return;
+  if (data_->classified_attempt != attempt_) {
+    data_->context().classification = {};
+    complete_context();
+  }
+  error.detail += " (while handling this failure of the agent: " + data_->failure().text + ")";
+}
+
 Input Run::drain() {
   Result<void> drained = drain_or_degrade();
   // The end of a run is worth a second try: perhaps only the reply was lost.
@@ -146,13 +156,7 @@ Input Run::drain() {
   // Whether it has finished is only decided once everything possible is stored.
   const bool finished = data_->writer.status == RunStatus::finished && !is_final(error.code);
   if (!data_->outcome && !finished) {
-    if (!data_->failure().text.empty()) {
-      if (data_->classified_attempt != attempt_) {  // Draining comes before classification.
-        data_->context().classification = {};
-        complete_context();
-      }
-      error.detail += " (while handling this failure of the agent: " + data_->failure().text + ")";
-    }
+    name_failure(error);
     data_->outcome = std::make_unique<Error>(std::move(error));
   }
   return Input::broken;
@@ -244,6 +248,35 @@ bool Run::rest_until(TimePoint until) {
     static_cast<void>(keep_lease());
     if (last || (data_ && data_->fenced)) return true;  // The lease is lost, or the wait is over.
   }
+}
+
+// --- How a run ends.
+
+void Run::record_result(bool degraded) {
+  if (!has_store()) return;
+  Json fields{{"degraded", degraded}};
+  try {
+    Json result;
+    if (call_.table->result_json(call_.frame, result)) {
+      if (const auto storable = check_json(result, "the agent's result"); storable) {
+        fields["result"] = std::move(result);
+      } else {
+        fields["problem"] = storable.error().detail;
+      }
+    }
+  } catch (...) {
+    fields["problem"] = "the result's conversion to JSON threw: " + current_exception_text();
+  }
+  record_fact(RecordKind::finished, std::move(fields), RunStatus::finished);
+}
+
+void Run::end_in_store(RunStatus status, Json fields) {
+  if (!has_store()) return;
+  if (!fields.value("uncounted", false)) fields.erase("uncounted");
+  fields["status"] = to_string(status);
+  const Failing* failing = data_->made_failing.get();
+  fields["type"] = to_string(failing != nullptr ? failing->context.type() : FailureType::unknown);
+  record_fact(RecordKind::stopped, std::move(fields), status);
 }
 
 }  // namespace triage::inline v0_1::detail

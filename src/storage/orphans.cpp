@@ -2,18 +2,19 @@
 #include "triage/orphans.hpp"
 
 #include "base/run_catching.hpp"
+#include "storage/claim_orphan.hpp"
 #include "storage/commit_queue.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
 
 namespace triage::inline v0_1 {
-namespace {
 
 using detail::run_catching;
 
-// Null if another process has it or it ended in between. Errors: the store's.
-Result<std::optional<Lease>> claim(CheckpointStore& store, const RunId& run) {
+namespace detail {
+
+Result<std::optional<Lease>> claim_orphan(CheckpointStore& store, const RunId& run) {
   auto lease = run_catching([&] { return store.acquire(run); });
   if (!lease) {
     const Errc code = lease.error().code;
@@ -29,7 +30,7 @@ Result<std::optional<Lease>> claim(CheckpointStore& store, const RunId& run) {
   return outcome::success(std::optional<Lease>());
 }
 
-}  // namespace
+}  // namespace detail
 
 Result<std::vector<Lease>> claim_orphans(CheckpointStore& store, std::string_view agent,
                                          std::size_t most) {
@@ -45,7 +46,7 @@ Result<std::vector<Lease>> claim_orphans(CheckpointStore& store, std::string_vie
       }));
   for (auto run = found.rbegin(); run != found.rend() && claimed.size() < most; ++run) {
     if (run->owned || run->damaged) continue;
-    auto lease = claim(store, run->id);
+    auto lease = detail::claim_orphan(store, run->id);
     // The runs claimed so far go to the caller; the next claim reports the error.
     if (!lease && claimed.empty()) return lease.error();
     if (!lease) break;

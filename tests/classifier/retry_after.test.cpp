@@ -174,7 +174,7 @@ TEST_CASE("moments in prose are read up to the first word that belongs to none",
   CHECK(seconds("2 January, or later") == midnight + 86400);
   CHECK(seconds("Jan. 2nd at 3pm UTC. 10 retries are left") == midnight + 86400 + 15 * 3600);
   CHECK(seconds("Dec 31") == midnight + 364 * 86400);  // Yesterday is past, so of this year.
-  CHECK(seconds("11:45 UTC") == midnight + 86400 + 12 * 3600 - 840);
+  CHECK(seconds("11:45 UTC") == midnight + 86400 + 12 * 3600 - 900);
   CHECK(seconds("12:00:01 UTC") == midnight + 12 * 3600 + 1);
   CHECK(seconds("12:30 a.m. UTC") == midnight + 86400 + 1800);
   CHECK(seconds("1767225601 and so on") == midnight + 1);

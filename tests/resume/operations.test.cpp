@@ -166,3 +166,52 @@ TEST_CASE("settling an effect leaves a waiting run its token and its time", "[op
   }
   CHECK(calls == 1);
 }
+
+TEST_CASE("a result that was left out when an effect was settled can be added", "[operations]") {
+  Kit kit;
+  const TriageAgent agent{[](int, Attempt& attempt) {
+                            return attempt.effect("pay", []() -> std::string {
+                              throw std::runtime_error("connection lost");
+                            });
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  CHECK_ERRC(Errc::escalated, agent.run(1, {.run_id = "r"}));
+  CHECK_ERRC(Errc::in_doubt, agent.resume_run("r"));
+  REQUIRE_OK(settle_effect(*kit.store, "r", "pay", {.happened = true}));
+  CHECK_ERRC(Errc::conflict, agent.resume_run("r"));  // Nothing is no text.
+  CHECK_ERRC(Errc::conflict, settle_effect(*kit.store, "r", "pay", {}));
+  REQUIRE_OK(settle_effect(*kit.store, "r", "pay", {.happened = true, .result = "receipt"}));
+  CHECK(agent.resume_run("r").value() == "receipt");
+  CHECK_ERRC(Errc::conflict,
+             settle_effect(*kit.store, "r", "pay", {.happened = true, .result = "another"}));
+}
+
+TEST_CASE("an effect that happened with nothing as its result is not settled", "[operations]") {
+  Kit kit;
+  const TriageAgent agent{[](int, Attempt& attempt) {
+                            attempt.effect("mail", [] {});
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  REQUIRE_OK(agent.run(1, {.run_id = "r"}));
+  CHECK_ERRC(Errc::conflict,
+             settle_effect(*kit.store, "r", "mail", {.happened = true, .result = 7}));
+}
+
+TEST_CASE("a run around one that waits says that its nested run holds the question",
+          "[operations]") {
+  Kit kit;
+  AgentOptions nested = kit.options();
+  nested.name = "nested";
+  nested.random = seeded_random(2);
+  const TriageAgent inner{&fails_once, answers({asking()}), nested};
+  const TriageAgent outer{[&](const std::string& task, Attempt& attempt) {
+                            return inner.run(task, {.parent = &attempt});
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  const auto waiting = outer.run("x", {.run_id = "r"});
+  const RunId child = waiting.error().suspension()->inner->run_id;
+  const auto refused = reissue_token(*kit.store, "r");
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring(child));
+}

@@ -2,8 +2,11 @@
 // Waits inside an attempt that suspend the run: each ends once, with one answer for all waiters.
 #include "resume/durable.hpp"
 #include "triage/forwarding_store.hpp"
+#include "triage/gate.hpp"
+#include "triage/task_group.hpp"
 
 #include <functional>
+#include <future>
 #include <utility>
 
 using namespace triage;
@@ -195,4 +198,78 @@ TEST_CASE("of two threads that wait for one name both get the answer of the firs
     CHECK(late.run("x", {.run_id = "r"}).value() == 7);
     CHECK(other == 7);
   }
+}
+
+TEST_CASE("a sleep in place is no longer than it should be if the wall clock is set back",
+          "[going on]") {
+  // While the attempt sleeps, somebody sets the wall clock back by a day.
+  struct SetBack final : Clock {
+    TimePoint at{1h};
+    WallTime wall{24h * 20'000};
+    bool set = false;
+    TimePoint now() override { return at; }
+    WallTime wall_now() override { return wall; }
+    bool sleep_until(TimePoint when, std::stop_token) override {
+      wall += std::chrono::ceil<WallTime::duration>(when - at);
+      at = when;
+      if (!std::exchange(set, true)) wall -= 24h;
+      return true;
+    }
+  };
+  Kit kit;
+  const auto clock = std::make_shared<SetBack>();
+  AgentOptions options = kit.bare();
+  options.clock = clock;
+  const TriageAgent agent{[](int, Attempt& attempt) {
+                            attempt.sleep_for("nap", 2s);
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  const TimePoint begin = clock->at;
+  CHECK(agent.run(1).value() == 1);
+  CHECK(clock->at - begin == 2s + 1ms);
+}
+
+TEST_CASE("a failure is not hidden by a long sleep on another thread", "[going on]") {
+  DurableKit kit;
+  const TriageAgent agent{[&](int, Attempt& attempt) -> int {
+                            TaskGroup group{attempt};
+                            std::promise<void> begun;
+                            group.start([&] {
+                              begun.set_value();
+                              attempt.sleep_for("nap", 48h);
+                            });
+                            begun.get_future().wait();
+                            throw std::runtime_error("access_denied");
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  const auto result = agent.run(1, {.run_id = "r"});
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->type() == FailureType::access_denied);
+}
+
+TEST_CASE("waking up is no retry that a gate could refuse", "[going on]") {
+  struct Asked final : Gate {
+    std::vector<bool> retries{};
+    [[nodiscard]] std::string_view name() const noexcept override { return "asked"; }
+    GateAnswer enter(const GateRequest& request) noexcept override {
+      retries.push_back(request.retry);
+      return {};
+    }
+    void leave(const GateRequest&, std::uint64_t, const GateOutcome*) noexcept override {}
+  };
+  DurableKit kit;
+  const auto gate = std::make_shared<Asked>();
+  AgentOptions options = kit.on_disk();
+  options.gates = {gate};
+  const TriageAgent agent{[&](int, Attempt& attempt) -> Result<int> {
+                            attempt.sleep_for("nap", 2h);
+                            if (attempt.number() == 2) return attempt.fail({.text = "timeout"});
+                            return 1;
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  CHECK_ERRC(Errc::suspended, agent.run(1, {.run_id = "r"}));
+  kit.clock->advance(3h);
+  REQUIRE(agent.resume_due().value().front().result.value() == 1);
+  CHECK(gate->retries == std::vector<bool>{false, false, true});
 }

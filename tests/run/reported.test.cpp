@@ -4,6 +4,7 @@
 #include "support/kit.hpp"
 #include "support/result.hpp"
 
+#include <cmath>
 #include <exception>
 #include <stdexcept>
 
@@ -141,4 +142,22 @@ TEST_CASE("a failure without a text says that the attempt failed", "[attempt]") 
   const Error copy = error;  // NOLINT(performance-unnecessary-copy-initialization)
   CHECK(copy.reported()->http_status == 503);
   CHECK_FALSE(Error(Errc::io, "x").reported());
+}
+
+TEST_CASE("a run that must end tells of the failure that came with it, not of an earlier one",
+          "[reported]") {
+  Kit kit;
+  const TriageAgent agent{[](int, Attempt& attempt) -> Result<int> {
+                            if (attempt.number() == 1) return attempt.fail({.text = "timeout"});
+                            attempt.update_state({{"x", std::nan("")}});
+                            return attempt.fail({.text = "disk on fire"});
+                          },
+                          answers({RecoveryAction::retry()}), kit.options()};
+  const auto result = agent.run(1);
+  CHECK_ERRC(Errc::invalid_argument, result);
+  CHECK_THAT(result.error().detail,
+             ContainsSubstring("(while handling this failure of the agent: disk on fire)"));
+  REQUIRE(result.error().failure());
+  CHECK(result.error().failure()->text == "disk on fire");
+  CHECK(result.error().failure()->attempt_number == 2);
 }

@@ -4,6 +4,7 @@
 #include "support/no_threads.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
+#include "triage/forwarding_store.hpp"
 #include "triage/orphans.hpp"
 #include "triage/stores/interchange.hpp"
 #include "triage/stores/memory.hpp"
@@ -353,4 +354,29 @@ TEST_CASE("a task that cannot be converted does not end the process of a worker"
   REQUIRE_OK(done);
   CHECK(done.value().refused == 3);
   CHECK(store->runs({.status = RunStatus::running, .limit = 0}).value().size() == 3);
+}
+
+TEST_CASE("runs that a worker may not continue are looked at about once each", "[work]") {
+  struct Counting final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    int acquired = 0;
+    Result<Lease> acquire(const RunId& run) override {
+      ++acquired;
+      return ForwardingStore::acquire(run);
+    }
+  };
+  const auto store = std::make_shared<Counting>(MemoryStore::create());
+  constexpr int runs = 30;
+  leave_behind(*store, runs);
+  store->acquired = 0;
+  std::stop_source enough;
+  AgentOptions options = worker_on(store);
+  options.version = "2";
+  options.clock = stopping(enough, 2);
+  const TriageAgent changed{[](int task, Attempt&) { return task; },
+                            FailurePolicy().otherwise(escalate()), options};
+  const auto done = changed.work(1, enough.get_token());
+  REQUIRE_OK(done);
+  CHECK(done.value().refused == runs);
+  CHECK(store->acquired <= 3 * runs);
 }
