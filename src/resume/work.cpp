@@ -69,6 +69,10 @@ class Work {
  private:
   Result<bool> take_up_one() {
     TRIAGE_TRY(lease, claim_one(core_, options_.run, passed_over()));
+    if (lease && passed_over().contains(lease->run)) {  // Another thread has just refused it.
+      store_of(core_, options_.run)->queue().release(*std::move(lease));
+      return outcome::success(true);
+    }
     if (lease) {
       take_up(lease->run,
               open_claimed(core_, *lease,
