@@ -43,6 +43,8 @@ class RedactingObserver final : public Observer {
     clean(step.action);
     clean(step.llm_output);
     clean(step.error);
+    clean(step.exception_type);
+    clean(step.agent_id);
     for (Json* value : {&step.tool_input, &step.tool_output, &step.metadata}) {
       redact(*value, *redactor_);
     }
@@ -64,8 +66,13 @@ class RedactingObserver final : public Observer {
       clean(one.detail);
       for (auto& [name, value] : one.facts) clean(value);
     }
+    for (HistoryEntry& one : failure.history) clean(one.reason);
+    clean(failure.classification.reason);
+    clean(failure.classification.leaning.reason);
     clean(failure.text);
+    clean(failure.exception_type);
     clean(failure.task);
+    clean(failure.incomplete_subgoal);
     for (std::string& note : failure.notes) clean(note);
     Trajectory steps;
     for (const Step& step : failure.trajectory) steps.append(clean(step));

@@ -27,14 +27,20 @@ class Redactor {
   [[nodiscard]] virtual bool names_secret(std::string_view name) const;
 };
 
-// Redacts every text in the value, but not the names of members. A member whose name marks it as
+// Redacts every text in the value, every name of a member, and every whole number that is a secret
+// when written as a text. A member whose name marks it as
 // secret loses its texts and its numbers of six digits or more; so do the values of pairs such as
 // ["Authorization", "Bearer …"] and {"name": "Cookie", "value": "…"}.
 void redact(Json& value, const Redactor& redactor);
+namespace detail {
+// Leaves names of members and numbers as they are, for values with fields of the library.
+void redact_texts(Json& value, const Redactor& redactor);
+}  // namespace detail
 
 struct CommonSecrets {
   // Texts that are always secrets, such as keys given to this process. Texts shorter than four
-  // bytes are ignored.
+  // bytes are ignored. Of a longer one, the first eight bytes or more are found, too, where a text
+  // was cut: at its end, and before "…".
   std::vector<std::string> known{};
   // Additional names of members, headers, variables and parameters with secret values. Case and the
   // characters - _ . do not matter.

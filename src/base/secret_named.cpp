@@ -57,8 +57,15 @@ class Named {
     if (place > 0 && is_quote(text_[place - 1])) --place;  // x["password"] = …
     while (place > 0 && text_[place - 1] == '\\') --place;
     std::size_t begin = place;
-    while (begin > 0 && is_named(text_[begin - 1]) && place - begin <= longest_name) --begin;
-    return text_.substr(begin, place - begin);
+    std::size_t behind_escape = place;
+    while (begin > 0 && is_named(text_[begin - 1]) && place - begin <= longest_name) {
+      --begin;
+      if (behind_escape == place && is_behind_escape(text_, begin)) behind_escape = begin;
+    }
+    const std::string_view name = text_.substr(begin, place - begin);
+    // "C:\\token" has no escape in it, but "\\ncookie" has.
+    if (behind_escape == place || is_secret(name)) return name;
+    return text_.substr(behind_escape, place - behind_escape);
   }
 
   void take(std::size_t begin, std::size_t end) {

@@ -103,7 +103,7 @@ constexpr std::array shapes{
 
 void find_tokens(std::string_view text, Spans& found) {
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (at > 0 && is_alnum(text[at - 1])) continue;
+    if (!begins_word(text, at)) continue;
     for (const Shape& shape : shapes) {
       if (text[at] != shape.start.front() || !text.substr(at).starts_with(shape.start)) continue;
       const std::size_t end = run_end(text, at + shape.start.size(), shape.allowed);
@@ -121,7 +121,7 @@ void find_web_tokens(std::string_view text, Spans& found) {
   std::size_t end = 0;
   for (std::size_t at = text.find("eyJ"); at != std::string_view::npos;
        at = text.find("eyJ", std::max(end, at + 3))) {
-    if (at > 0 && is_alnum(text[at - 1])) continue;
+    if (!begins_word(text, at)) continue;
     end = run_end(text, at, &is_dotted);
     const std::string_view token = text.substr(at, end - at);
     if (token.size() >= least && std::count(token.begin(), token.end(), '.') >= 2) {
@@ -136,7 +136,7 @@ void find_hex_keys(std::string_view text, Spans& found) {
   const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   for (std::size_t at = text.find("SK"); at != std::string_view::npos;
        at = text.find("SK", at + 1)) {
-    if (at > 0 && is_alnum(text[at - 1])) continue;
+    if (!begins_word(text, at)) continue;
     const std::size_t end = run_end(text, at + 2, hex);
     if (end - at - 2 == digits) found.push_back({at, end});
   }
@@ -168,6 +168,44 @@ void find_private_keys(std::string_view text, Spans& found) {
     found.push_back({dashes + 5, end});
     if (end == text.size()) return;  // The key was cut off.
     at = end;
+  }
+}
+
+// Where the base 64 begins that ends before `end`: a part of a line, and the whole lines above it.
+std::size_t body_begin(std::string_view text, std::size_t end) {
+  const auto is_body = [](char c) { return is_base64(c) || c == '\\' || c == '\r'; };
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  std::size_t at = end;
+  const auto go_back = [&](auto allowed) {
+    while (at > 0 && allowed(text[at - 1])) --at;
+  };
+  go_back(is_body);
+  std::size_t begin = at;
+  for (;;) {
+    go_back(is_blank);
+    if (at > 0 && text[at - 1] != '\n') return begin;
+    begin = at;
+    if (at < 2 || !is_body(text[at - 2])) return begin;
+    --at;
+    go_back(is_body);
+  }
+}
+
+// The ends of keys whose beginnings are lost.
+void find_private_key_ends(std::string_view text, Spans& found) {
+  constexpr std::string_view ends = "-----END ";
+  std::size_t done = 0;
+  for (std::size_t at = text.find(ends); at != std::string_view::npos; at = text.find(ends, done)) {
+    const std::string_view before = text.substr(done, at - done);
+    const std::size_t name = at + ends.size();
+    done = name;
+    const std::string_view line = text.substr(name, text.find_first_of("\r\n", name) - name);
+    if (line.substr(0, line.find("-----")).find("PRIVATE KEY") == std::string_view::npos ||
+        before.find("-----BEGIN ") != std::string_view::npos) {
+      continue;
+    }
+    const std::size_t begin = body_begin(text, at);
+    if (begin < at) found.push_back({begin, at});
   }
 }
 
@@ -208,7 +246,7 @@ void find_schemes(std::string_view text, Spans& found) {
   constexpr std::array<std::string_view, 2> schemes{"bearer ", "basic "};
   constexpr std::size_t least = 8;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (at > 0 && is_alnum(text[at - 1])) continue;
+    if (!begins_word(text, at)) continue;
     for (const std::string_view scheme : schemes) {
       const auto same = [](char given, char known) { return lower(given) == known; };
       if (text.size() - at <= scheme.size() ||
@@ -240,12 +278,33 @@ void find_hooks(std::string_view text, Spans& found) {
 
 }  // namespace
 
+bool is_behind_escape(std::string_view text, std::size_t at) {
+  constexpr std::size_t longest_colour = 24;
+  const auto hex = [](char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); };
+  if (at < 2 || at > text.size()) return false;
+  const char last = text[at - 1];
+  if (text[at - 2] == '\\') return is_letter(last);
+  if (at >= 3 && text[at - 3] == '%') return hex(text[at - 2]) && hex(last);
+  if (last != 'm') return false;
+  std::size_t begin = at - 1;
+  while (begin > 0 && at - begin < longest_colour &&
+         (is_digit(text[begin - 1]) || text[begin - 1] == ';')) {
+    --begin;
+  }
+  return begin > 0 && text[begin - 1] == '[';
+}
+
+bool begins_word(std::string_view text, std::size_t at) {
+  return at == 0 || !is_alnum(text[at - 1]) || is_behind_escape(text, at);
+}
+
 void find_shapes(std::string_view text, Spans& found) {
   find_tokens(text, found);
   find_web_tokens(text, found);
   find_hex_keys(text, found);
   find_bot_tokens(text, found);
   find_private_keys(text, found);
+  find_private_key_ends(text, found);
   find_in_urls(text, found);
   find_schemes(text, found);
   find_hooks(text, found);

@@ -15,6 +15,12 @@ struct Span {
 };
 using Spans = std::vector<Span>;
 
+// Whether an escape ends before text[at], so that a letter or digit there belongs to it and not to
+// what follows: a colour ("[31m"), a backslash and a letter ("\n"), a byte of a URL ("%3D").
+[[nodiscard]] bool is_behind_escape(std::string_view text, std::size_t at);
+// Whether a word may begin at text[at].
+[[nodiscard]] bool begins_word(std::string_view text, std::size_t at);
+
 // The name in lower case without '-', '_', '.' and spaces: "X-Api-Key" becomes "xapikey".
 [[nodiscard]] std::string flat_name(std::string_view name);
 // Whether a value with this name is a secret: true for "DB_PASSWORD", "accessToken", "Set-Cookie",

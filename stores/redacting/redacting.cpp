@@ -24,6 +24,20 @@ bool is_own(std::string_view field) {
   return std::find(own_fields.begin(), own_fields.end(), field) != own_fields.end();
 }
 
+// Whether the field holds a user's value, in which a number or a name may be a secret, too.
+bool is_users(RecordKind kind, std::string_view field) {
+  constexpr std::array<std::string_view, 3> of_step{"i", "o", "m"};  // Input, output, metadata.
+  constexpr std::array<std::string_view, 3> others{"task", "result", "value"};
+  const auto has = [field](const auto& names) {
+    return std::find(names.begin(), names.end(), field) != names.end();
+  };
+  return kind == RecordKind::state_changed ||
+         (kind == RecordKind::step ? has(of_step) : has(others));
+}
+
+// Fields that hold states: values by name.
+bool is_state(std::string_view field) { return field == "state" || field == "edits"; }
+
 class Redacting final : public RedactingStore {
  public:
   Redacting(std::shared_ptr<CheckpointStore> store, std::shared_ptr<const Redactor> redactor,
@@ -67,15 +81,20 @@ class Redacting final : public RedactingStore {
     auto value = decode_cbor(bytes);
     if (!value) return inner().put_if(space, key, expected, bytes);  // Not a library signal.
     TRIAGE_TRYV(clean(value.value()));
+    if (value.value().contains("value")) {
+      TRIAGE_TRYV(clean_users(value.value()["value"]));
+    }
     std::string cleaned;
     encode_cbor(value.value(), cleaned);
     return inner().put_if(space, key, expected, cleaned);
   }
 
  private:
-  Result<void> clean(Json& value) const {
+  Result<void> clean(Json& value) const { return clean(value, &redact_texts); }
+  Result<void> clean_users(Json& value) const { return clean(value, &redact); }
+  Result<void> clean(Json& value, void (*remove)(Json&, const Redactor&)) const {
     try {
-      redact(value, *redactor_);
+      remove(value, *redactor_);
     } catch (const std::exception& problem) {
       return Error{Errc::io, std::string("nothing was stored: the redactor threw: ") +
                                  printable(problem.what())};
@@ -112,6 +131,13 @@ class Redacting final : public RedactingStore {
       one[field] = std::move(value);
       TRIAGE_TRYV(clean(one));
       value = std::move(one[field]);
+      if (is_users(kind, field)) {
+        TRIAGE_TRYV(clean_users(value));
+      } else if (is_state(field) && value.is_object()) {
+        for (auto& [name, inner] : value.items()) {
+          TRIAGE_TRYV(clean_users(inner));
+        }
+      }
     }
     if (body == before) return outcome::success(record);
     return Record(record.seq(), kind, record.time(), std::make_shared<const Json>(std::move(body)));

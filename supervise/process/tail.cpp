@@ -56,9 +56,11 @@ std::string Tail::text() const {
   const std::string_view kept = kept_;
   const std::string_view newest = kept.substr(kept.size() - std::min(kept.size(), longest));
   if (newest.size() == seen_) return std::string(newest);
-  // A line without its beginning cannot be interpreted.
-  const std::size_t end = newest.find('\n');
-  return std::string(newest.substr(end == std::string_view::npos ? 0 : end + 1));
+  // A line without its beginning cannot be interpreted. Of a single one the broken word is left
+  // out.
+  std::size_t end = newest.find('\n');
+  if (end == std::string_view::npos) end = newest.find_first_of(" \t\r");
+  return std::string(end == std::string_view::npos ? "" : newest.substr(end + 1));
 }
 
 std::optional<Failure> json_error(const Json& object) {

@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t least_known = 8;  // "true" and "basic" are not a variable's secrets.
 
+// A variable read from a file may end with its newline, which nobody prints with the secret.
+std::string_view trimmed(std::string_view value) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::size_t begin = std::min(value.find_first_not_of(blanks), value.size());
+  value.remove_prefix(begin);
+  return value.substr(0, value.find_last_not_of(blanks) + 1);
+}
+
 // A key in base 64 may begin with a slash, too.
 bool is_path(std::string_view value) {
   constexpr std::string_view base_64 =
@@ -67,7 +75,7 @@ std::vector<std::string> secrets_of_environment() {
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view variable = *one;
     const std::size_t equals = std::min(variable.find('='), variable.size());
-    const std::string_view value = variable.substr(std::min(equals + 1, variable.size()));
+    const std::string_view value = trimmed(variable.substr(std::min(equals + 1, variable.size())));
     if (value.size() < least_known || is_path(value)) continue;
     if (common->names_secret(variable.substr(0, equals))) found.emplace_back(value);
   }

@@ -114,8 +114,9 @@ TEST_CASE("any bytes are read, in linear time", "[redaction]") {
   for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
   CHECK(redacted(all) == all);
   // Pieces that make a careless search rescan the text.
-  for (const char* piece : {"://", "password ", "-----BEGIN ", "password=\"", "\\\"token", ":AA",
-                            "name=", "<secret>", "--token ", "eyJ", "a.b@", "1"}) {
+  for (const char* piece :
+       {"://", "password ", "-----BEGIN ", "password=\"", "\\\"token", ":AA", "name=", "<secret>",
+        "--token ", "eyJ", "a.b@", "1", "\\n", "[1m", "…", "-----END PRIVATE KEY-----\n"}) {
     std::string text;
     while (text.size() < 300'000) text += piece;
     CHECK_FALSE(redacted(text).empty());
@@ -132,4 +133,55 @@ TEST_CASE("rows of separators take linear time", "[redaction]") {
   }
   CHECK(redacted("password == hunter2") == "password == [redacted]");
   CHECK(redacted("password => \"hunter2\"") == "password => \"[redacted]\"");
+}
+
+TEST_CASE("what is left of a known secret where a text was cut goes, too", "[redaction]") {
+  const std::string key = "K9x710K9x711K9x712K9x713";
+  const auto redactor = common_secrets({.known = {key}});
+  for (std::size_t left = 8; left < key.size(); ++left) {
+    const std::string half = "sent " + key.substr(0, left);
+    CHECK(redactor->text(half) == "sent [redacted]");
+    CHECK(redactor->text(half + "… and more") == "sent [redacted]… and more");
+    CHECK(redactor->text(half + " and more") == half + " and more");
+  }
+  CHECK(redactor->text("sent K9x710K") == "sent K9x710K");
+  CHECK(redactor->text(key + key) == "[redacted]");
+}
+
+TEST_CASE("a secret directly behind a colour or an escape is found", "[redaction]") {
+  const std::string key = std::string("ghp_") + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6";
+  const std::string web = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl";
+  const std::string hex = "SK0123456789abcdef0123456789abcdef";
+  for (const std::string before : {"\x1b[33m", "\x1b[1;31m", "\\u001b[0m", "first\\n", "first\\t",
+                                   "first\\\\n", "first\\r\\n", "u?k%3D"}) {
+    INFO(before);
+    for (const std::string& one : {key, web, hex}) {
+      CHECK(redacted(before + one) == before + "[redacted]");
+    }
+    CHECK(redacted(before + "Bearer abcDEF123456") == before + "Bearer [redacted]");
+  }
+  CHECK(redacted("GET\\r\\ncookie: sid9f8e7d6c") == "GET\\r\\ncookie: [redacted]");
+  CHECK(redacted("\x1b[33mx-api-key: 9f8e7d6c5b4a") == "\x1b[33mx-api-key: [redacted]");
+  CHECK(redacted("C:\\token=9f8e7d6c5b4a") == "C:\\token=[redacted]");
+}
+
+TEST_CASE("a private key whose beginning is lost is removed", "[redaction]") {
+  const std::string body = "MIIEvQIBADANBgkqhkiG9w0BAQEF\n  AASCBKcwggSjAgEAAoIBAQC7+/=\n";
+  const std::string end = "-----END RSA PRIVATE KEY-----\n";
+  CHECK(redacted("a word\n\n" + body + end) == "a word\n\n[redacted]" + end);
+  CHECK(redacted("a word\n" + body + end + "done") == "a word\n[redacted]" + end + "done");
+  CHECK(redacted(R"({"key": "MIIEvQIB\nADANBgkq\n-----END PRIVATE KEY-----"})") ==
+        R"({"key": "[redacted]-----END PRIVATE KEY-----"})");
+  CHECK(redacted(body + "-----END CERTIFICATE-----") == body + "-----END CERTIFICATE-----");
+  const std::string whole = "-----BEGIN PRIVATE KEY-----\n" + body + end;
+  CHECK(redacted(whole + body + end) ==
+        "-----BEGIN PRIVATE KEY-----[redacted]" + end + "[redacted]" + end);
+}
+
+TEST_CASE("a secret that is a number or a member's name goes, too", "[redaction]") {
+  Json value = Json::parse(R"({"account": 4711081512, "by": {"4711081512": 1, "page": 2},
+    "list": [{"hunter2-hunter2": "x"}, 4711081513, 1e300, 0.4711081512]})");
+  redact(value, *common_secrets({.known = {"4711081512", "hunter2-hunter2"}}));
+  CHECK(value == Json::parse(R"({"account": "[redacted]", "by": {"[redacted]": 1, "page": 2},
+    "list": [{"[redacted]": "x"}, 4711081513, 1e300, 0.4711081512]})"));
 }

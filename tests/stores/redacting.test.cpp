@@ -38,13 +38,17 @@ Agent careless(const std::shared_ptr<CheckpointStore>& store, AgentOptions optio
                              .tool_output = "you sent " + secret,
                              .llm_output = secret,
                              .error = "401 for " + secret,
+                             .exception_type = "Refused " + secret,
+                             .agent_id = "of " + secret,
                              .metadata = {{"password", "plain"}}});
         attempt.update_state({{"note", "the key is " + secret}, {"page", 2}});
         const auto made = attempt.effect("login", [] { return Json{{"token", secret}}; });
         if (made["token"] != secret) return attempt.fail({.text = "lost"});
         if (attempt.number() == 1) {
-          return attempt.fail(
-              {.text = "HTTP 503 for https://u:" + secret + "@h/", .exception_type = "Refused"});
+          return attempt.fail({.text = "HTTP 503 for https://u:" + secret + "@h/",
+                               .exception_type = "Refused " + secret,
+                               .type = FailureType::external_fault,
+                               .reason = "no " + secret});
         }
         return Json{{"api_key", secret}, {"pages", 2}};
       },
@@ -124,6 +128,58 @@ TEST_CASE("signals are redacted on their way", "[redaction][stores]") {
   REQUIRE_OK(agent.signal("r", "plain", Json("yes")));
 }
 
+// The library itself cuts texts: messages, evidence, values that do not fit a schema.
+TEST_CASE("no half of a long known secret is stored", "[redaction][stores]") {
+  std::string key;
+  for (int i = 10; i < 60; ++i) key += "K9x7" + std::to_string(i);
+  const auto inner = MemoryStore::create();
+  const auto store = RedactingStore::around(inner, common_secrets({.known = {key}})).value();
+  const AgentContract contract{
+      .tools = {
+          {.name = "pay",
+           .input_schema = Json::parse(R"({"properties": {"account": {"type": "integer"}}})")}}};
+  const TriageAgent agent{
+      [&](const Json&, Attempt& attempt) -> Result<Json> {
+        attempt.record_step(
+            {.action = "pay", .tool_called = "pay", .tool_input = {{"account", key}}});
+        return attempt.fail({.text = "\x1b[31msent " + key + " and it was refused\x1b[0m"});
+      },
+      FailurePolicy().otherwise(escalate()),
+      {.store = store, .contract = contract}};
+  CHECK_ERRC(Errc::escalated, agent.run(Json(1)));
+  const std::string stored = everything_of(*inner);
+  INFO(stored);
+  CHECK_THAT(stored, ContainsSubstring("sent [redacted]"));
+  CHECK(stored.find("K9x7") == std::string::npos);
+}
+
+TEST_CASE("numbers and names of the library's own records stay as they are",
+          "[redaction][stores]") {
+  class Digits final : public Redactor {
+   public:
+    [[nodiscard]] std::string text(std::string_view text) const override {
+      const bool number = text.find_first_not_of("0123456789") == std::string_view::npos;
+      return number || text == "type" || text == "kind" ? "[redacted]" : std::string(text);
+    }
+  };
+  const auto inner = MemoryStore::create();
+  const auto store = RedactingStore::around(inner, std::make_shared<Digits>()).value();
+  const TriageAgent agent{
+      [](const Json&, Attempt& attempt) -> Result<Json> {
+        attempt.record_step({.action = "a", .tool_input = {{"card", 4111111111111111}}});
+        attempt.update_state({{"note", {{"card", 4111111111111111}}}});
+        return attempt.fail({.text = "stopped"});
+      },
+      FailurePolicy().otherwise(suspend({.until = WallTime(std::chrono::hours(600'000))})),
+      {.store = store}};
+  CHECK_ERRC(Errc::suspended, agent.run(Json{{"card", 4111111111111111}}, {.run_id = "r"}));
+  REQUIRE_OK(Journal::fold(store->read("r", {}).value()));
+  const std::string stored = everything_of(*inner);
+  INFO(stored);
+  CHECK(stored.find("4111111111111111") == std::string::npos);
+  CHECK_THAT(stored, ContainsSubstring(std::to_string(600'000LL * 3'600'000)));
+}
+
 TEST_CASE("an observer behind a redactor is told no secret", "[redaction]") {
   std::string told;
   const auto listens = observe([&told](const Event& event) {
@@ -131,12 +187,17 @@ TEST_CASE("an observer behind a redactor is told no secret", "[redaction]") {
     if (event.error != nullptr) told += event.error->detail + "\n";
     if (event.action != nullptr) told += describe(*event.action) + "\n";
     if (event.step != nullptr) {
+      told += event.step->exception_type.value_or("") + event.step->agent_id.value_or("");
       told += event.step->action + show(event.step->tool_input) + event.step->error.value_or("");
     }
     if (event.failure == nullptr) return;
     told += event.failure->text + event.failure->task;
     for (const Evidence& one : event.failure->classification.evidence) told += one.detail;
     for (const Step& step : event.failure->trajectory) told += show(step.tool_output);
+    told += event.failure->classification.reason + event.failure->exception_type +
+            event.failure->classification.leaning.reason +
+            event.failure->incomplete_subgoal.value_or("");
+    for (const HistoryEntry& one : event.failure->history) told += one.reason;
   });
   REQUIRE_OK(careless(nullptr, {.observer = redacted(listens, common_secrets())})
                  .run(Json{{"url", "https://u:" + secret + "@h/"}}));

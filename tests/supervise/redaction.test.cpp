@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 using namespace triage;
 using namespace triage::supervise;
@@ -67,6 +68,40 @@ TEST_CASE("a secret that a program prints or reports is neither stored nor told"
   CHECK(is_stored(shop, "[redacted]"));
   const Json shown = Json::parse(shop.triage({"checkpoint", "show", "r", "--json"}).out);
   CHECK(shown["steps"][0]["tool_input"]["header"] == "[redacted]");
+}
+
+// A schema's breach quotes the value it found, cut.
+TEST_CASE("a contract that judges a step stores no half of its secrets", "[redaction]") {
+  const Workshop shop;
+  std::string key;
+  for (int i = 10; i < 60; ++i) key += "K9x7" + std::to_string(i);
+  const Variable given("SHOP_API_TOKEN", key);
+  std::ofstream(shop.file("contract.json"))
+      << R"({"tools": [{"name": "pay", "input_schema": {"properties":)"
+         R"( {"account": {"type": "integer"}}}}]})";
+  const std::string program = shop.script(
+      "p",
+      "echo '{\"step\": {\"action\": \"pay\", \"tool_called\": \"pay\", \"tool_input\": "
+      "{\"account\": \"'$SHOP_API_TOKEN'\"}}}' >&$TRIAGE_FD\necho 'bad account' >&2\nexit 1");
+  const Printed ran = shop.run({"--run", "r", "--contract", shop.file("contract.json")}, {program});
+  CHECK(ran.status == 1);
+  CHECK(ran.error.find("K9x7") == std::string::npos);
+  CHECK_FALSE(is_stored(shop, "K9x7"));
+}
+
+TEST_CASE("a secret of the environment is found as a number, as a name and with a newline behind",
+          "[redaction]") {
+  const Workshop shop;
+  const Variable number("SHOP_API_TOKEN", "4711081512");
+  const Variable spaced("SHOP_PASSWORD", plain + "\n");
+  const std::string program = shop.script(
+      "p",
+      "echo '{\"step\": {\"action\": \"pay\", \"tool_input\": {\"account\": 4711081512, \"by\": "
+      "{\"4711081512\": 1}}}}' >&$TRIAGE_FD\necho 'login with " +
+          plain + " refused' >&2\nexit 1");
+  CHECK(shop.run({"--run", "r"}, {program}).status == 1);
+  CHECK_FALSE(is_stored(shop, "4711081512"));
+  CHECK_FALSE(is_stored(shop, plain));
 }
 
 TEST_CASE("a command with a secret in it goes on unchanged, and is shown without", "[redaction]") {
