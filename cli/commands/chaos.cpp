@@ -7,6 +7,7 @@
 #include "triage/detail/try.hpp"
 #include "triage/lab/http_proxy.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -111,6 +112,21 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
+std::atomic<pid_t> told_to_end = 0;  // The program; 0: none yet, or it has ended.
+std::atomic<int> asked_to_end = 0;   // The signal.
+
+void pass_on(int signal) {
+  asked_to_end = signal;
+  if (const pid_t program = told_to_end; program > 0) ::kill(program, signal);
+}
+
+// Unless they are ignored, as nohup does.
+void pass_on_signals() {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    if (std::signal(signal, &pass_on) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+}
+
 // The program runs in this process's group, so a terminal's signals reach both.
 class Program {
  public:
@@ -130,6 +146,7 @@ Result<int> Program::run(const ChaosArguments& given, const std::string& url) {
   std::vector<std::string> environment = without_doubles(environment_of(given, url));
   int trouble = 0;
   pid_t pid = 0;
+  pass_on_signals();
   {
     const std::scoped_lock lock(mutex_);
     trouble = ::posix_spawnp(&pid, command.front().c_str(), nullptr, nullptr,
@@ -140,11 +157,14 @@ Result<int> Program::run(const ChaosArguments& given, const std::string& url) {
     return Error{trouble == ENOENT ? Errc::not_found : Errc::io,
                  "\"" + printable(command.front()) + "\" cannot be run: " + std::strerror(trouble)};
   }
+  told_to_end = pid;
+  if (const int signal = asked_to_end; signal != 0) ::kill(pid, signal);
   // The program handles interrupts; the summary is printed in any case.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGQUIT, SIG_IGN);
   ::siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+  told_to_end = 0;
   const std::scoped_lock lock(mutex_);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
@@ -152,21 +172,25 @@ Result<int> Program::run(const ChaosArguments& given, const std::string& url) {
   return outcome::success(supervise::shell_status(status));
 }
 
+Error unwritable(const std::string& path) {
+  return {Errc::io, "\"" + printable(path) + "\" cannot be written"};
+}
+
 Result<void> write_schedule(const std::string& path, const lab::Schedule& schedule) {
   std::ofstream file(path, std::ios::binary);
   file << show(lab::to_json(schedule), 2) << "\n";
   file.close();
-  if (!file) return Error{Errc::io, "\"" + printable(path) + "\" cannot be written"};
+  if (!file) return unwritable(path);
   return outcome::success();
 }
 
 Result<ExitStatus> carry_out(const ChaosArguments& given) {
-  // Checked before anything runs, because a run cannot be repeated exactly.
-  if (!given.record.empty()) {
-    TRIAGE_TRYV(write_schedule(given.record, {}));
-  }
   Program program;
   TRIAGE_TRY(chaos, chaos_of(given, {.kill = [&program] { program.kill(); }}));
+  // Checked before anything runs, because a run cannot be repeated exactly.
+  if (!given.record.empty() && !std::ofstream(given.record, std::ios::app)) {
+    return unwritable(given.record);
+  }
   TRIAGE_TRY(proxy, lab::HttpProxy::start(chaos, {.upstream = given.upstream}));
   const auto status = program.run(given, proxy->url());
   if (!status) return report_no_program(status.error());

@@ -82,3 +82,33 @@ TEST_CASE("chaos does not run anything if it could not write down what happens",
   CHECK_THAT(printed.error, ContainsSubstring("faults.json\" cannot be written"));
   CHECK_FALSE(std::ifstream(made).good());
 }
+
+TEST_CASE("a schedule is not lost to a mistake, nor to its own replay", "[cli]") {
+  const TempFolder folder;
+  const std::string schedule = file_with(
+      folder, "s.json", R"([{"place": "h/GET /", "visit": 1, "fault": "throws", "draw": 1}])");
+  const std::string before = read_text(schedule);
+  const std::string broken = file_with(folder, "broken.json", "{");
+  CHECK(triage_command({"chaos", "--record", schedule, "--mix", broken, "--", "true"}).status == 2);
+  CHECK(read_text(schedule) == before);
+  CHECK(triage_command({"chaos", "--record", schedule, "--", "/no/such/program"}).status == 127);
+  CHECK(read_text(schedule) == before);
+  CHECK(triage_command({"chaos", "--record", schedule, "--replay", schedule, "--", "cp", schedule,
+                        folder.file("seen.json")})
+            .status == 0);
+  CHECK(read_text(folder.file("seen.json")) == before);
+}
+
+TEST_CASE("a request to end reaches the program, and what happened is told", "[cli]") {
+  const TempFolder folder;
+  const std::string faults = folder.file("faults.json");
+  for (const std::string signal : {"TERM", "HUP"}) {
+    const Printed printed = triage_command(
+        {"chaos", "--record", faults, "--", "sh", "-c",
+         "trap 'exit 9' " + signal + "; kill -" + signal + " $PPID; sleep 5 & wait; exit 3"});
+    INFO(signal);
+    CHECK(printed.status == 9);
+    CHECK_THAT(printed.error, ContainsSubstring("chaos: 0 faults in 0 requests"));
+    CHECK(read_text(faults) == "[]\n");
+  }
+}
