@@ -13,10 +13,10 @@
 #include <memory>
 #include <string>
 
+#include <unistd.h>
+
 namespace triage::inline v0_1::cli {
 namespace {
-
-constexpr std::size_t output_block_bytes = 64U << 10U;
 
 bool blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
@@ -35,9 +35,14 @@ std::string answer(const ReportedFailure& reported, Classifier& classifier) {
   return classification_line(found);
 }
 
-ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
-  LineReader lines(input);
+ExitStatus classify_lines(Classifier& classifier) {
   std::string out;
+  // Whoever asks one failure at a time waits for its answer.
+  LineReader lines(STDIN_FILENO, [&out] {
+    print(out);
+    std::fflush(stdout);
+    out.clear();
+  });
   std::size_t number = 0;
   KnownContract known;
   std::size_t unreadable = 0;
@@ -52,9 +57,6 @@ ExitStatus classify_lines(std::FILE* input, Classifier& classifier) {
     out += reported ? answer(reported.value(), classifier)
                     : unreadable_line(number, reported.error().detail);
     out += '\n';
-    if (out.size() < output_block_bytes) continue;
-    print(out);
-    out.clear();
   }
   const int why = errno;  // If reading failed, that was the last thing it did.
   print(out);
@@ -89,7 +91,7 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
                   "A model that `triage train` made, in place of the built-in one.")
       ->check(not_empty());
   return [model_file] {
-    if (model_file->empty()) return classify_lines(stdin, *default_classifier());
+    if (model_file->empty()) return classify_lines(*default_classifier());
     const auto classifier = EvidenceClassifier::load(*model_file);
     if (!classifier) return report(classifier.error());
     const std::string& refused = classifier.value()->refused_model();
@@ -98,7 +100,7 @@ std::function<ExitStatus()> classify(CLI::App& arguments) {
       return report({there ? Errc::corrupt : Errc::not_found,
                      refused + "; without --model the built-in model is used"});
     }
-    return classify_lines(stdin, *classifier.value());
+    return classify_lines(*classifier.value());
   };
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "line_reader.hpp"
 
+#include <cerrno>
+
+#include <unistd.h>
+
 namespace triage::inline v0_1::cli {
 namespace {
 
@@ -17,8 +21,13 @@ bool LineReader::fill() {
   }
   const std::size_t size = buffer_.size();
   buffer_.resize(size + block_bytes);
-  const std::size_t got = std::fread(buffer_.data() + size, 1, block_bytes, file_);
-  buffer_.resize(size + got);
+  if (before_reading_) before_reading_();
+  ssize_t got = -1;
+  do {
+    got = ::read(file_, buffer_.data() + size, block_bytes);
+  } while (got < 0 && errno == EINTR);
+  failed_ = got < 0;
+  buffer_.resize(size + static_cast<std::size_t>(failed_ ? 0 : got));
   return got > 0;
 }
 

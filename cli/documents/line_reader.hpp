@@ -2,10 +2,12 @@
 #pragma once
 // Reads lines of any length and any bytes, NUL included.
 
-#include <cstdio>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace triage::inline v0_1::cli {
 
@@ -18,17 +20,21 @@ class LineReader {
     bool too_long = false;    // Truncated at longest_line_bytes.
   };
 
-  // The caller owns the file, which stays open.
-  explicit LineReader(std::FILE* file) : file_(file) {}
+  // file: a descriptor that the caller owns; it stays open. before_reading: called before each
+  // read, which may have to wait.
+  explicit LineReader(int file, std::function<void()> before_reading = {})
+      : file_(file), before_reading_(std::move(before_reading)) {}
   // The next line, even if the last has no newline; empty at the end.
   [[nodiscard]] std::optional<Line> next();
   // True if reading ended with an error.
-  [[nodiscard]] bool failed() const noexcept { return std::ferror(file_) != 0; }
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
 
  private:
   bool fill();
 
-  std::FILE* file_;
+  int file_;
+  std::function<void()> before_reading_;
+  bool failed_ = false;
   std::string buffer_{};
   std::size_t begin_ = 0;    // Where the next line begins.
   std::size_t scanned_ = 0;  // There is no newline before this.

@@ -290,3 +290,13 @@ TEST_CASE("classify says how sure it is of the step that is to blame", "[cli][cl
   CHECK(found["critical_step_confidence"] == 0.9);
   CHECK_FALSE(classify_one({{"error", "HTTP 503"}}).contains("critical_step_confidence"));
 }
+
+TEST_CASE("a failure is answered before the next one is asked", "[cli][classify]") {
+  const Printed printed = run_program(
+      {"/bin/bash", "-c",
+       std::string("coproc C { exec '") + TRIAGE_COMMAND +
+           "' classify; }; for i in 1 2; do echo '{\"error\": \"HTTP 503\"}' >&${C[1]};\n"
+           "read -r -t 10 line <&${C[0]} && echo \"$line\" || echo none; done"});
+  CHECK_THAT(printed.out, ContainsSubstring("external_fault"));
+  CHECK_THAT(printed.out, !ContainsSubstring("none"));
+}
