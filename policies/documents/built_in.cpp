@@ -73,6 +73,11 @@ Result<Strategy> make_rollback(const Json& json, const Registry&) {
   RollbackOptions options;
   arguments.read("label", options.label);
   arguments.read("checkpoint", options.checkpoint);
+  for (const char* key : {"label", "checkpoint"}) {
+    const Json* name = arguments.find(key);
+    // It would mean the last good checkpoint.
+    if (name != nullptr && *name == "") arguments.refuse(key, " is \"\"; allowed is a name");
+  }
   arguments.read("latest", options.latest);
   arguments.read("back", options.back);
   arguments.read("or_start", options.or_start);

@@ -44,24 +44,34 @@ std::errc read_number(std::string_view text, Number& number, How... how) {
 }
 
 // A number as YAML's core schema writes it: -7, +7, 0o17, 0x1F, .5, 1e3. Null if JSON does not have
-// it: .nan, -.inf.
+// it, .nan or -.inf, or if it is too large to be kept exactly.
 std::optional<Json> number_in(std::string_view text) {
   if (is_any_of(text, {".nan", ".NaN", ".NAN"})) return nullptr;
   std::uint64_t natural = 0;
   const int base = text.starts_with("0x") ? 16 : text.starts_with("0o") ? 8 : 10;
   if (base != 10) {
-    if (read_number(text.substr(2), natural, base) == std::errc{}) return natural;
-    return std::nullopt;
+    const std::errc read = read_number(text.substr(2), natural, base);
+    if (read == std::errc::result_out_of_range) return nullptr;
+    return read == std::errc{} ? std::optional<Json>(natural) : std::nullopt;
   }
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   if (is_any_of(text.substr(text.starts_with('-') ? 1 : 0), {".inf", ".Inf", ".INF"})) {
     return nullptr;
   }
   std::int64_t whole = 0;
-  if (read_number(text, whole) == std::errc{}) return whole;
+  const std::errc read = read_number(text, whole);
+  if (read == std::errc{}) return whole;
+  if (read_number(text, natural) == std::errc{}) return natural;
+  if (read == std::errc::result_out_of_range) return nullptr;
   double number = 0;
-  if (read_number(text, number) == std::errc{} && std::isfinite(number)) return number;
+  const std::errc broken = read_number(text, number);
+  if (broken == std::errc::result_out_of_range) return nullptr;
+  if (broken == std::errc{} && std::isfinite(number)) return number;
   return std::nullopt;
+}
+
+bool is_finite(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // Converts YAML to JSON and remembers the line of each path.
@@ -142,9 +152,11 @@ class Converter {
     if (is_any_of(text, {"false", "False", "FALSE"})) return false;
     const auto number = number_in(text);
     if (number && number->is_null()) {
-      throw BadYaml{node.Mark().line + 1,
-                    "has the number " + printable(text) +
-                        ", which JSON does not have; quote it if it is meant as a text"};
+      throw BadYaml{
+          node.Mark().line + 1,
+          "has the number " + printable(text) +
+              (is_finite(text) ? ", which is too large; quote it if it is meant as a text"
+                               : ", which JSON does not have; quote it if it is meant as a text")};
     }
     return number.value_or(text);
   }
@@ -175,7 +187,7 @@ Result<void> check_utf8(std::string_view text, std::string_view what) {
 }
 
 // Converts the text's only document. Errors call it `what`.
-Result<Json> convert_text(std::string_view text, std::string_view what, Converter& converter) {
+Result<Json> convert_yaml(std::string_view text, std::string_view what, Converter& converter) {
   TRIAGE_TRYV(check_utf8(text, what));
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
@@ -191,6 +203,19 @@ Result<Json> convert_text(std::string_view text, std::string_view what, Converte
     return at_line(error.mark.line + 1,
                    std::string(what) + " is not YAML: " + printable(error.msg));
   }
+}
+
+// The same for JSON, too, of which YAML's parser does not know all: no surrogates (\ud83d\uded1),
+// no names of more than 1024 bytes.
+Result<Json> convert_text(std::string_view text, std::string_view what, Converter& converter) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  if (text.substr(begin).starts_with('{')) {
+    if (auto json = json_from_text(text); json && check_json(json.value(), what)) {
+      static_cast<void>(convert_yaml(text, what, converter));  // For the lines of its paths.
+      return json;
+    }
+  }
+  return convert_yaml(text, what, converter);
 }
 
 // Adds to each problem the line of its path, and tells them in the order of the text.

@@ -105,3 +105,18 @@ TEST_CASE("policy check reads the standard input", "[cli]") {
   CHECK(wrong.status == 2);
   CHECK_THAT(wrong.error, ContainsSubstring("standard input: line 1"));
 }
+
+TEST_CASE("a policy in JSON means what JSON says", "[cli]") {
+  const TempFolder folder;
+  const std::string name(2'000, 'k');
+  std::ofstream(folder.file("p.json"))
+      << R"({"default": {"strategy": "fallback", "value": {"text": "stop \ud83d\uded1", "id": 12345678901234567890, ")"
+      << name << "\": 1}}}";
+  const Printed checked = triage_command({"policy", "check", folder.file("p.json")});
+  INFO(checked.error);
+  CHECK(checked.status == 0);
+  std::ofstream(folder.file("wrong.json"))
+      << "{\"timeout\": \"escalate\",\n\"default\": {\"strategy\": \"retri\"}}";
+  const Printed wrong = triage_command({"policy", "check", folder.file("wrong.json")});
+  CHECK_THAT(wrong.error, ContainsSubstring("line 2"));
+}

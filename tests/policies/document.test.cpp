@@ -227,3 +227,38 @@ TEST_CASE("YAML that repeats long texts or names is refused", "[policies][docume
   for (int i = 1; i < 1'000; ++i) names += ", a" + std::to_string(i) + ": 0";
   CHECK_ERRC(Errc::invalid_argument, json_from_yaml(names + "}\n", "the file"));
 }
+
+TEST_CASE("a large whole number keeps each digit, or is refused", "[policies][document]") {
+  CHECK(json_from_yaml("id: 12345678901234567890\n", "the file").value()["id"] ==
+        12345678901234567890U);
+  CHECK(json_from_yaml("id: 18446744073709551615\n", "the file").value()["id"] ==
+        ~std::uint64_t{0});
+  for (const std::string text :
+       {"18446744073709551616", "-9223372036854775809", "0x1FFFFFFFFFFFFFFFF", "1e400", "-1e400"}) {
+    INFO(text);
+    const auto read = json_from_yaml("name: x\nid: " + text + "\n", "the file");
+    CHECK_ERRC(Errc::invalid_argument, read);
+    CHECK(read.error().detail.find("line 2: the file has the number " + text) == 0);
+  }
+}
+
+TEST_CASE("JSON is read as JSON, and its mistakes have lines", "[policies][document]") {
+  const auto read = json_from_yaml(R"( {"a": "\ud83d\uded1", "b": 12345678901234567890})", "it");
+  REQUIRE_OK(read);
+  CHECK(read.value()["a"] == "\xF0\x9F\x9B\x91");
+  CHECK(read.value()["b"] == 12345678901234567890U);
+  REQUIRE_OK(json_from_yaml("{\"" + std::string(2'000, 'k') + "\": 1}", "it"));
+  CHECK(problem("{\"timeout\": \"escalate\",\n\"default\": {\"strategy\": \"retri\"}}")
+            .find("line 2: ") == 0);
+  CHECK(problem("{\"default\": \"escalate\",\n\"default\": \"escalate\"}").find("twice") !=
+        std::string::npos);
+  REQUIRE_OK(json_from_yaml("{a: b}", "it"));
+}
+
+TEST_CASE("a rollback to a place without a name is refused", "[policies][document]") {
+  for (const std::string key : {"label", "checkpoint"}) {
+    const std::string text = problem(("default: {strategy: rollback, " + key + ": ''}\n").c_str());
+    INFO(text);
+    CHECK(text.find("default." + key + " is \"\"; allowed is ") != std::string::npos);
+  }
+}
