@@ -149,6 +149,11 @@ Result<HttpMessage> read_message(const Socket& socket, const Patience& patience,
     const int status = kind == HttpKind::request ? 0 : status_of(message.value());
     if (status >= 100 && status < 200) continue;
     if (kind == HttpKind::bare_answer || status == 204 || status == 304) return message;
+    // Before it is told to, the client sends no body.
+    if (kind == HttpKind::request && message.value().header("Expect") &&
+        !send_all(socket, "HTTP/1.1 100 Continue\r\n\r\n", patience)) {
+      return too_early();
+    }
     message.value().body = std::move(text);
     auto read = read_body(message.value(), socket, patience, kind == HttpKind::answer);
     if (!read) return std::move(read).error();

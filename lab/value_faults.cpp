@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <type_traits>
 
 namespace triage::inline v0_1::lab::detail {
 namespace {
@@ -74,12 +75,13 @@ Json partial_value(const Json& value, std::uint64_t draw) {
     const auto& text = value.get_ref<const std::string&>();
     return text.substr(0, character_end(text, kept(text.size())));
   }
-  if (!value.is_array() && !value.is_object()) return value;
-  Json cut = value;
-  auto end = cut.begin();
-  std::advance(end, static_cast<std::ptrdiff_t>(kept(cut.size())));
-  while (end != cut.end()) end = cut.erase(end);
-  return cut;
+  const auto cut = [&](const auto& all) {
+    const auto end = std::next(all.begin(), static_cast<std::ptrdiff_t>(kept(all.size())));
+    return Json(std::decay_t<decltype(all)>(all.begin(), end));
+  };
+  if (value.is_array()) return cut(value.get_ref<const Json::array_t&>());
+  if (value.is_object()) return cut(value.get_ref<const Json::object_t&>());
+  return value;
 }
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -309,3 +309,12 @@ TEST_CASE("disarmed chaos leaves calls alone and does not count them", "[lab][ch
   static_assert(std::is_empty_v<lab::NoChaos>);
   CHECK(lab::NoChaos().call("a", [] { return 1; }).value() == 1);
 }
+
+TEST_CASE("a long list is cut in linear time", "[lab][chaos]") {
+  Json all = Json::array();
+  for (int i = 0; i < 1'000'000; ++i) all.push_back(i);
+  const Json cut = lab::detail::partial_value(all, 5);
+  CHECK(cut == Json::array({0, 1, 2, 3, 4}));
+  CHECK(lab::detail::partial_value(Json{{"a", 1}, {"b", 2}, {"c", 3}}, 2) ==
+        Json{{"a", 1}, {"b", 2}});
+}

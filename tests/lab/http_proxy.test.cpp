@@ -215,3 +215,20 @@ TEST_CASE("a proxy keeps only answers that a later visit may want", "[lab][proxy
   chaos.arm();
   CHECK_THAT(get(current), Catch::Matchers::EndsWith("current"));
 }
+
+TEST_CASE("a client that asks whether to send its body is told to go on", "[lab][proxy]") {
+  const Server server("fine");
+  const lab::Chaos chaos{lab::FaultMix{}};
+  const auto proxy = lab::HttpProxy::start(chaos, {.upstream = server.url()}).value();
+  const std::string url = proxy->url();
+  auto socket = lab::detail::connect_to("127.0.0.1", url.substr(url.rfind(':') + 1), patience);
+  REQUIRE(socket);
+  REQUIRE(lab::detail::send_all(
+      socket.value(),
+      "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n", patience));
+  const Patience short_one{.timeout = std::chrono::seconds(5)};
+  CHECK(lab::detail::receive(socket.value(), short_one) == "HTTP/1.1 100 Continue\r\n\r\n");
+  REQUIRE(lab::detail::send_all(socket.value(), "body", patience));
+  CHECK_THAT(lab::detail::receive(socket.value(), patience), ContainsSubstring("200 OK"));
+  CHECK_THAT(server.requests().at(0), ContainsSubstring("body"));
+}
