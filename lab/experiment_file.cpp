@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 namespace triage::inline v0_1::lab {
@@ -313,6 +314,7 @@ void Reader::make_trials() {
                      " combinations, the most that are allowed");
     }
   }
+  std::map<std::string, std::string> never;
   for (std::size_t i = 0; i < count; ++i) {
     Draft draft = draft_;
     std::size_t rest = i;
@@ -328,7 +330,15 @@ void Reader::make_trials() {
       return problem("stores: " + std::string(to_string(draft.setup.store)) +
                      " cannot be made here; allowed are none, deferred, immediate");
     }
+    for (auto& [path, why] : detail::why_never(draft.setup)) {
+      const auto [known, first] = never.emplace(path, why);
+      if (!first && why.empty()) known->second.clear();
+    }
     parts_->trials.push_back(std::make_unique<detail::ScriptedTrial>(std::move(draft.setup)));
+  }
+  // A fault that one of the compared agents can meet is none's mistake.
+  for (const auto& [path, why] : never) {
+    if (!why.empty()) problem(path + why);
   }
   for (DraftFactor& factor : factors_) {
     parts_->options.factors.push_back({factor.name, std::move(factor.levels)});

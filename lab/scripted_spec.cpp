@@ -148,9 +148,11 @@ Result<void> add_fault(ScriptedFaults& faults, const Json& rule, const std::stri
   if (rule.contains("trouble")) {
     TRIAGE_TRY(trouble, trouble_from_json(rule, path));
     faults.troubles.push_back(std::move(trouble));
+    faults.trouble_paths.push_back(path);
   } else {
     TRIAGE_TRY(read, fault_rule_from_json(rule, path));
     faults.chaos.rules.push_back(std::move(read));
+    faults.rule_paths.push_back(path);
   }
   return outcome::success();
 }

@@ -9,6 +9,7 @@
 #include "triage/policies/document.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ struct Trouble {
 struct ScriptedFaults {
   FaultMix chaos{};
   std::vector<Trouble> troubles{};
+  std::vector<std::string> rule_paths{};  // In the file, of the rules of `chaos`.
+  std::vector<std::string> trouble_paths{};
 };
 
 enum class EffectStyle : std::uint8_t { none, bare, wrapped, reconciled };
@@ -84,6 +87,9 @@ struct ScriptedSetup {
 [[nodiscard]] Result<ScriptedFaults> faults_from_json(const Json& json, const std::string& path);
 [[nodiscard]] Result<Limits> budget_from_json(const Json& json, const std::string& path);
 [[nodiscard]] Result<StoreKind> store_from_json(const Json& json, const std::string& path);
+
+// For each fault's path, why it can never happen in this condition; empty if it can.
+[[nodiscard]] std::map<std::string, std::string> why_never(const ScriptedSetup& setup);
 
 // A policy that all experiments know by name; empty for other names.
 [[nodiscard]] std::optional<FailurePolicy> baseline(std::string_view name);

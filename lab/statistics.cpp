@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace triage::inline v0_1::lab {
 namespace {
@@ -19,7 +20,11 @@ std::string number(const char* format, double value) {
   return text;
 }
 
-Json json_of(const Interval& interval) { return Json::array({interval.low, interval.high}); }
+bool is_known(const Interval& interval) { return !std::isnan(interval.low); }
+
+Json json_of(const Interval& interval) {
+  return is_known(interval) ? Json::array({interval.low, interval.high}) : Json();
+}
 
 Json json_of(const std::map<std::string, Mean, std::less<>>& figures) {
   Json json = Json::object();
@@ -42,8 +47,10 @@ std::string percent(double low, double high) {
 }
 
 std::string mean_text(const std::string& name, const Mean& mean) {
-  return name + " " + number("%.4g", mean.value) + " (" + number("%.4g", mean.interval.low) +
-         " to " + number("%.4g", mean.interval.high) + ")";
+  const std::string value = name + " " + number("%.4g", mean.value);
+  if (!is_known(mean.interval)) return value;
+  return value + " (" + number("%.4g", mean.interval.low) + " to " +
+         number("%.4g", mean.interval.high) + ")";
 }
 
 }  // namespace
@@ -68,7 +75,8 @@ void Moments::add(const Moments& more) noexcept {
 }
 
 Mean Moments::result() const noexcept {
-  if (count < 2) return {.value = mean, .interval = {mean, mean}};
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  if (count < 2) return {.value = mean, .interval = {unknown, unknown}};
   const auto n = static_cast<double>(count);
   const double t = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
   const double half = t * std::sqrt(squares / (n - 1) / n);
@@ -142,8 +150,12 @@ std::string ExperimentReport::csv() const {
         continue;
       }
       const Mean& mean = found->second;
-      text += "," + number("%.9g", mean.value) + "," + number("%.9g", mean.interval.low) + "," +
-              number("%.9g", mean.interval.high);
+      text += "," + number("%.9g", mean.value) + ",";
+      if (!is_known(mean.interval)) {
+        text += ",";
+        continue;
+      }
+      text += number("%.9g", mean.interval.low) + "," + number("%.9g", mean.interval.high);
     }
     text += "\n";
   }

@@ -10,6 +10,7 @@
 #include "render/progress.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/lab/experiment_plots.hpp"
+#include "triage/version.hpp"
 
 #include <fstream>
 #include <memory>
@@ -38,7 +39,8 @@ lab::ExperimentOptions options_of(const ExperimentArguments& given,
   if (given.seeds > 0) options.seeds = given.seeds;
   options.threads = given.threads;
   options.name = what.name();
-  options.trial = what.fingerprint();
+  // Another release may simulate otherwise, and its trials are not mixed with this one's.
+  options.trial = TRIAGE_VERSION_STRING " " + what.fingerprint();
   return options;
 }
 

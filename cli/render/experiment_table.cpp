@@ -30,6 +30,7 @@ std::string mean_text(const lab::Mean& mean) { return number("%.4g", mean.value)
 // "+21.3 (+18.9 to +23.6)"
 std::string change_text(double change, const lab::Interval& interval, const char* format,
                         double factor) {
+  if (std::isnan(interval.low)) return number(format, change * factor);
   return number(format, change * factor) + " (" + number(format, interval.low * factor) + " to " +
          number(format, interval.high * factor) + ")";
 }

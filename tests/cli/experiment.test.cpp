@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // triage experiment, run as by a user.
 #include "cli/stores.hpp"
+#include "triage/lab/experiment_file.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -175,4 +176,25 @@ TEST_CASE("a report is one page that refers to no other", "[cli]") {
   CHECK(unwritable.status == 9);
   CHECK_THAT(unwritable.error, ContainsSubstring("\"/proc/none/x.html\" cannot be written"));
   CHECK_FALSE(std::filesystem::exists(folder.file("other.db")));
+}
+
+TEST_CASE("an experiment that another release began is not continued", "[cli]") {
+  const TempFolder folder;
+  const char* const text = R"({"experiment": "old", "seeds": 4, "policies": ["none"]})";
+  std::ofstream(folder.file("e.json")) << text;
+  const auto read = lab::experiment_from_json(
+      Json::parse(text), [](const std::string&) -> Result<Json> { return Json(); });
+  REQUIRE_OK(read);
+  lab::ExperimentOptions options = read.value().options();
+  options.name = read.value().name();
+  options.trial = read.value().fingerprint();  // Without a release.
+  options.store = SqliteStore::open(folder.file("runs.db")).value();
+  REQUIRE_OK(lab::run_experiment([](const lab::Condition&, std::uint64_t) { return lab::Sample{}; },
+                                 options));
+  options.store.reset();
+  const Printed printed = triage_command(
+      {"experiment", folder.file("e.json"), "--store", folder.file("runs.db"), "--json"});
+  CHECK(printed.status == 0);
+  CHECK_THAT(printed.error, !ContainsSubstring("had finished before"));
+  CHECK(json_of(printed)["conditions"][0]["rate"] == 1.0);
 }

@@ -323,3 +323,44 @@ TEST_CASE("all mistakes of one object are told at once, each key once", "[lab][e
           ContainsSubstring("\nfaults[0].a[1].repeats is -1; allowed is a whole number, 0 to "
                             "100000\nfaults[0].a[2] is 7; allowed is an object with"));
 }
+
+TEST_CASE("faults that can never happen are refused, all at once", "[lab][experiment]") {
+  const std::string told = problem(R"({"experiment": "never", "policies": ["none"],
+      "agent": {"steps": 5, "tools": ["search"]}, "faults": [{"all": [
+        {"fault": "fails", "site": "setp"},
+        {"fault": "fails", "site": "step", "step": "step 1"},
+        {"fault": "fails", "site": "step", "tool": "serch"},
+        {"fault": "fails", "site": "effect"},
+        {"trouble": "unknown", "step": 50},
+        {"fault": "wrong_value", "site": "store"},
+        {"fault": "partial_value", "site": "step"},
+        {"fault": "fails", "site": "step", "tool": "search"},
+        {"fault": "kill"}, {"fault": "store_outage", "step": "append"},
+        {"trouble": "unknown", "step": 5}]}]})");
+  INFO(told);
+  for (const char* place : {"[0].site is \"setp\"", "[1] never happens: ", "[2] never happens: ",
+                            "[3] never happens: ", "[4].step is 50; allowed is 1 to `steps`, 5",
+                            "[5] never happens: ", "[6] never happens: "}) {
+    CHECK_THAT(told, ContainsSubstring(std::string("faults[0].all") + place));
+  }
+  for (const char* place : {"[7]", "[8]", "[9]", "[10]"}) {
+    CHECK_THAT(told, !ContainsSubstring(std::string("all") + place));
+  }
+}
+
+TEST_CASE("a fault that some of the compared agents can meet is no mistake", "[lab][experiment]") {
+  CHECK(problem(R"({"experiment": "some", "policies": ["none"],
+      "agent": {"steps": 5}, "vary": {"agent.steps": [5, 50], "agent.effect": ["none", "bare"]},
+      "faults": [{"all": [{"trouble": "unknown", "step": 50},
+                          {"fault": "fails", "site": "effect"}]}]})")
+            .empty());
+}
+
+TEST_CASE("a single seed has no interval", "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "single", "seeds": 1, "policies": ["none"]})");
+  const Json json = report.json();
+  CHECK(json["conditions"][0]["figures"]["steps"]["mean"] == 10);
+  CHECK(json["conditions"][0]["figures"]["steps"]["interval"].is_null());
+  CHECK_THAT(report.text(), ContainsSubstring("steps 10\n"));
+  CHECK_THAT(report.csv(), ContainsSubstring(",10,,"));
+}

@@ -67,7 +67,7 @@ struct Interval {
 struct Mean {
   double value = 0.0;
   // 95 %. Of a fact: wilson_interval, and paired_interval for a difference. Otherwise Student's t,
-  // from the standard error; for a single value, that value.
+  // from the standard error; for a single value, which has no interval, NaN.
   Interval interval{};
 };
 
