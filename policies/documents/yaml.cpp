@@ -44,7 +44,7 @@ std::errc read_number(std::string_view text, Number& number, How... how) {
 }
 
 // A number as YAML's core schema writes it: -7, +7, 0o17, 0x1F, .5, 1e3. Null if JSON does not have
-// it, .nan or -.inf, or if it is too large to be kept exactly.
+// it, .nan or -.inf, or if it is a whole one too large to be kept exactly.
 std::optional<Json> number_in(std::string_view text) {
   if (is_any_of(text, {".nan", ".NaN", ".NAN"})) return nullptr;
   std::uint64_t natural = 0;
@@ -64,9 +64,7 @@ std::optional<Json> number_in(std::string_view text) {
   if (read_number(text, natural) == std::errc{}) return natural;
   if (read == std::errc::result_out_of_range) return nullptr;
   double number = 0;
-  const std::errc broken = read_number(text, number);
-  if (broken == std::errc::result_out_of_range) return nullptr;
-  if (broken == std::errc{} && std::isfinite(number)) return number;
+  if (read_number(text, number) == std::errc{} && std::isfinite(number)) return number;
   return std::nullopt;
 }
 

@@ -234,7 +234,7 @@ TEST_CASE("a large whole number keeps each digit, or is refused", "[policies][do
   CHECK(json_from_yaml("id: 18446744073709551615\n", "the file").value()["id"] ==
         ~std::uint64_t{0});
   for (const std::string text :
-       {"18446744073709551616", "-9223372036854775809", "0x1FFFFFFFFFFFFFFFF", "1e400", "-1e400"}) {
+       {"18446744073709551616", "-9223372036854775809", "0x1FFFFFFFFFFFFFFFF"}) {
     INFO(text);
     const auto read = json_from_yaml("name: x\nid: " + text + "\n", "the file");
     CHECK_ERRC(Errc::invalid_argument, read);

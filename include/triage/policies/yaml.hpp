@@ -14,7 +14,7 @@ namespace triage::inline v0_1 {
 
 // One YAML 1.2 document; a text that is JSON is read as JSON. Refuses duplicate keys, keys that are
 // not texts, tags, anchors that expand to more than 100,000 values or 64 MB, depth beyond
-// max_json_depth, numbers that JSON does not have (.inf, .nan) or that are too large to be kept
+// max_json_depth, numbers that JSON does not have (.inf, .nan), whole ones too large to be kept
 // exactly, and several documents. Plain scalars are read by YAML's core schema (True, ~, +5, 0x1F);
 // quoted ones are texts. Errors: Errc::invalid_argument: "line 3: timeout.max_attempts is 0;
 // allowed is 1 or more".
