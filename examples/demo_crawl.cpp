@@ -40,8 +40,8 @@ constexpr int max_attempts = 30;
 
 struct Settings {
   std::string docs{};
-  std::string
-      out{};  // Folder for everything that is written; what an earlier demo left is removed.
+  // Folder for everything that is written; what an earlier demo left is removed.
+  std::string out{};
   std::string store{};  // Where the arm "triage" keeps its checkpoints; empty: a file in `out`.
   std::string runs{};   // How the names of its runs begin: others may have runs there.
   int seeds = 50;

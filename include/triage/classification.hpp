@@ -15,8 +15,8 @@ namespace triage::inline v0_1 {
 
 // One finding and its source, so that every decision can be explained.
 struct Evidence {
-  std::string
-      source{};  // "loop", "deadline", "contract", "http_status", "text", "exception_type", …
+  // "loop", "deadline", "contract", "http_status", "text", "exception_type", …
+  std::string source{};
   FailureType suggests = FailureType::unknown;
   std::string detail{};               // What was found, in words.
   double confidence = 0.0;            // 0 to 1, for this finding alone.

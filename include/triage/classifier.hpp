@@ -19,8 +19,8 @@ struct ClassifierInput {
   const Failure& failure;
   const Trajectory& trajectory;  // Of the failed attempt, restored steps included.
   std::string_view task{};
-  std::size_t restored_steps =
-      0;  // How many of them a rollback or resume restored: no new evidence.
+  // How many of them a rollback or resume restored: no new evidence.
+  std::size_t restored_steps = 0;
   const AgentContract* contract = nullptr;
   // How the steps since restored_steps broke the contract, in their order, if they were judged when
   // recorded. Null: the classifier judges the newest 256 of them itself.

@@ -65,10 +65,10 @@ struct RecoveryAction {
   RollbackTarget target{};
   std::optional<WallTime> until{};             // suspend: when to continue without a decision.
   std::vector<std::string> allowed_actions{};  // suspend: kinds decide() accepts; empty: all.
-  std::shared_ptr<const nlohmann::json>
-      value{};  // fallback: the answer. retry: state to start from.
-  std::optional<Duration>
-      expires_after{};  // suspend: how long the token is valid; empty: for ever.
+  // fallback: the answer. retry: state to start from.
+  std::shared_ptr<const nlohmann::json> value{};
+  // suspend: how long the token is valid; empty: for ever.
+  std::optional<Duration> expires_after{};
 
   static RecoveryAction retry(std::string hint = {}, Duration delay = {});
   static RecoveryAction replan(std::string hint = {});

@@ -17,7 +17,8 @@ enum class FailureType : std::uint8_t {
   plan_incomplete,     // The agent claims success with subgoals missing.
   schema_mismatch,     // An input or output has the wrong shape.
   context_overflow,    // More context than the model or tool can take.
-  external_fault,   // Temporary, and not the agent's fault: overload, rate limit, lost connection.
+  // Temporary, and not the agent's fault: overload, rate limit, lost connection.
+  external_fault,
   timeout,          // A deadline passed.
   unknown,          // Not enough evidence. Better than a confident wrong answer.
   access_denied,    // Credentials, permission, region. Retrying never helps.

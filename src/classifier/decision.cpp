@@ -34,8 +34,8 @@ constexpr Explains explanations[] = {
 
 struct TypeScore {
   double score = 0;
-  std::array<double, finding_kind_count>
-      by_kind{};  // Best of each kind: repetition proves nothing.
+  // Best of each kind: repetition proves nothing.
+  std::array<double, finding_kind_count> by_kind{};
   const Finding* best = nullptr;
 };
 using Scores = std::array<TypeScore, failure_type_count>;

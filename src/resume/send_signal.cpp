@@ -19,10 +19,9 @@ static Error sent_before(const RunId& run, std::string_view name) {
                               "\" was sent before, with another value"};
 }
 
-// What the records answer, which is nothing if a wait has ended without the signal; nullopt if they
-// do not. Whoever answers has not to pay for a large
-// state, so only signals are decoded, unless a record is missing: then the fold says what still
-// counts.
+// What the records answer: nothing if a wait has ended without the signal; nullopt if they do not
+// answer. An answer must not cost the decoding of a large state, so only signals are decoded,
+// unless a record is missing: then the fold says what still counts.
 using Answer = std::optional<std::optional<Json>>;
 
 static Result<Answer> answer_in(const JournalReading& reading, std::string_view name) {

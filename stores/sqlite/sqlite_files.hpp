@@ -34,8 +34,8 @@ struct Look {
   // Set if no locks are taken: what was read only counts if this is unchanged.
   std::optional<FilePrint> print{};
   const char* vfs = nullptr;  // The default one.
-  bool exclusive =
-      false;  // PRAGMA locking_mode = EXCLUSIVE: the log is read without shared memory.
+  // PRAGMA locking_mode = EXCLUSIVE: the log is read without shared memory.
+  bool exclusive = false;
 };
 [[nodiscard]] Look choose_look(const std::string& path);
 

@@ -67,8 +67,8 @@ void SqliteDatabase::checkpoint_log_if_large() noexcept {
   }
   if (log_pages_ <= checkpoint_at_pages_) return;
   const std::uint64_t before = log_pages_;
-  checkpoint_at_pages_ =
-      before + most / 4;  // Not at every commit: a checkpoint waits for the disk.
+  // Not at every commit: a checkpoint waits for the disk.
+  checkpoint_at_pages_ = before + most / 4;
   if (before <= overgrown * most) return checkpoint_log();
   try {
     const std::vector<std::int64_t> early = log_readers(path_);
