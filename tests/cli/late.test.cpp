@@ -19,7 +19,10 @@ TEST_CASE("a command that asks no server loads nothing for it", "[cli][late]") {
 
 TEST_CASE("a server is asked although its library is loaded late", "[cli][late]") {
   const Printed printed = triage_command({"runs", "--store", "postgresql://127.0.0.1:1/db"});
-  if (printed.error.find("this build knows no") != std::string::npos) return;
+  if (printed.error.find("this build knows no") != std::string::npos) {
+    WARN("skipped: this build has no PostgreSQL");
+    return;
+  }
   CHECK(printed.status == 9);
   CHECK_THAT(printed.error, ContainsSubstring("Connection refused"));
 }
