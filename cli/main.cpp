@@ -294,7 +294,7 @@ std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& app,
   return extras ? unexpected_words(app, line) : error.what();
 }
 
-// To whoever calls hooks, 2 means: block this. A slip of the pen must not.
+// Programs that call hooks read status 2 as "block this call"; a usage error must not block it.
 bool is_hook(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "hook"; }
 
 int run_command(int argc, char** argv) {

@@ -7,7 +7,7 @@ endif()
 if(TARGET PkgConfig::triage_cpp_httplib AND NOT TARGET triage_httplib)
   add_library(triage_httplib INTERFACE)
   target_link_libraries(triage_httplib INTERFACE PkgConfig::triage_cpp_httplib)
-  find_package(OpenSSL QUIET)  # The header calls it from 0.18 on, and the package names it not.
+  find_package(OpenSSL QUIET)  # The header needs it from 0.18 on, but the package does not declare it.
   if(OpenSSL_FOUND)
     target_link_libraries(triage_httplib INTERFACE OpenSSL::SSL OpenSSL::Crypto)
   endif()

@@ -1,5 +1,5 @@
 # What `cmake --install` puts where, and the package that find_package(triage) finds.
-# What needs a library of its own has an export set of its own: who does not ask for it needs no such library.
+# Parts with a third-party library have their own export set, so that other users do not need that library.
 include(CMakePackageConfigHelpers)
 set(triage_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/triage)
 

@@ -72,7 +72,7 @@ Json outer_keys() {
   return keys.is_array() ? keys : Json::array();
 }
 
-// What nobody reads is dropped: the command goes on, as its effect is recorded anyway.
+// Output without a reader is dropped; the command continues, because its effect is recorded anyway.
 void pass_on(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(STDOUT_FILENO, bytes.data(), bytes.size());

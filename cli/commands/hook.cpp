@@ -63,7 +63,7 @@ Result<GuardVerdict> judge(const HookArguments& given, const HookEvent& event) {
                  "--once needs `triage run` around the program: nothing else "
                  "knows what was done before"};
   }
-  // Also before somebody is asked: who says yes tells nobody, and the call is made.
+  // Also before a person is asked: nobody reports a yes to us, and the call is made.
   TRIAGE_TRY(effect, ask_effect(event));
   return outcome::success(effect.kind == GuardVerdict::Kind::allow ? verdict : effect);
 }

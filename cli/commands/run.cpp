@@ -114,8 +114,8 @@ Result<void> check_same(const RunSession& session, const RunId& run, const Json&
                                    " goes on with it as it was begun, another --run begins anew"};
 }
 
-// A program is not executed before its process is in the journal: on a full disk no attempt would
-// come to anything, and the user should hear that once.
+// No program is executed before its process is in the journal. On a full disk no attempt could
+// succeed, and the user should be told only once.
 Result<void> check_writable(CheckpointStore& store, const RunId& run) {
   constexpr const char* space = "triage-run-probe";  // Those of the library begin with triage/.
   const std::string as_much(65'536, ' ');            // More than the first records of a run.

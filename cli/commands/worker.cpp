@@ -26,7 +26,7 @@ struct WorkerArguments {
   std::string poll = "1s";
 };
 
-// Between two looks at a run that could not be gone on with.
+// The longest pause before a run that could not be continued is tried again.
 constexpr Duration longest_rest = std::chrono::minutes(1);
 
 class Worker {

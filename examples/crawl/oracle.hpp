@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Who knows the faults in advance: the yardstick that recovery is measured against.
+// Knows the faults in advance: the yardstick for recovery.
 
 #include "http_client.hpp"
 

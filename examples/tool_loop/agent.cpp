@@ -81,8 +81,8 @@ std::chrono::milliseconds timeout_of(const Setup& setup, Attempt& attempt) {
   return std::clamp(left, std::chrono::milliseconds(1), setup.timeout);
 }
 
-// What is wrong with a message of the model. What one knows for sure one says: then nobody has to
-// guess it from words.
+// What is wrong with a message from the model. Certain findings are stated, so that no classifier
+// has to guess.
 std::optional<triage::Failure> flaw(const Json& choice, const Json& message) {
   const Json finish = choice.value("finish_reason", Json());
   const Json refusal = message.value("refusal", Json());

@@ -79,7 +79,7 @@ std::string describe(const SchemaBreach& breach) {
   text += "expected " + breach.expected + ", found " + breach.found;
   if (breach.nearest.empty()) return text;
   const std::string name = "\"" + printable(breach.nearest) + "\"";
-  // Of what is missing, the nearest is the wrong name, which nobody should be told to use.
+  // For a missing member the nearest existing name is the wrong one, so it is not suggested.
   if (breach.schema_path.ends_with("/required")) {
     return text + "; " + name + " may be a wrong name for what is missing";
   }

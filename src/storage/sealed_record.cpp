@@ -9,7 +9,7 @@ bool is_sealed(const Record& record) {
          body.value().contains("key") && body.value().contains("sealed");
 }
 
-// The first record tells: nobody chooses its members' names, as those of a state.
+// The first record is conclusive: its member names are ours, unlike those of a state.
 Result<void> check_not_sealed(const JournalReading& reading) {
   if (reading.records.empty() || !is_sealed(reading.records.front())) return outcome::success();
   return Error{Errc::unsupported,

@@ -137,8 +137,8 @@ class Encrypted final : public EncryptedStore {
       }
       Error why{body.error().code, "record " + std::to_string(record.seq()) + " of run \"" + run +
                                        "\": " + body.error().detail};
-      // Only what is corrupt is damaged: whoever repairs would drop records that lack nothing but
-      // an answer of the user's.
+      // Only Errc::corrupt means damage. Otherwise a repair would drop intact records merely
+      // because the user's key lookup failed.
       if (why.code != Errc::corrupt) return why;
       reading.damaged.push_back({record.seq(), std::move(why), record.kind()});
     }

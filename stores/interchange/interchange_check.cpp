@@ -160,7 +160,7 @@ class Look {
   RunInfo run_{};  // The one that is being read.
   std::set<std::string> tickets_{};
   std::optional<Comparison> comparison_{};
-  std::string refused_{};   // Why the import would be, if no run may be left.
+  std::string refused_{};   // Why the import would conflict if existing runs may not be kept.
   bool any_other_ = false;  // A run is there that is not the file's.
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Imports runs: as parts that nobody can go on with, until all of the file is there.
+// Imports runs as parts that cannot be continued until the whole file is stored.
 #include "interchange_check.hpp"
 #include "storage/half_import.hpp"
 #include "triage/detail/try.hpp"
@@ -104,7 +104,7 @@ class Importer {
     return outcome::success();
   }
 
-  // A run that is there has perhaps gone on with its keys: it gets only those that are missing.
+  // An existing run may have used its keys since; only missing ones are written.
   Result<void> put(const ExportedKey& key) {
     if (!plan().is_there && (!lease_ || !records_.empty())) {
       TRIAGE_TRYV(append());
@@ -145,7 +145,7 @@ class Importer {
     return outcome::success();
   }
 
-  // Erases what was written, of which nobody can have taken anything that is half imported.
+  // Erases what was written; nobody can have used a half-imported run.
   Error take_back(Error why) {
     if (lease_) static_cast<void>(to_.release(*lease_));
     std::string left;

@@ -107,7 +107,7 @@ void ReferenceRun::begin_attempt() {
   record(RecordKind::attempt_started, {{"number", attempts_}});
 }
 
-// All of it in one record, so that no position arises on the way whose state nobody knows.
+// Written as one record, so that no intermediate position has an unknown state.
 void ReferenceRun::replace_all(const ReferenceCheckpoint& checkpoint) {
   Json steps = Json::array();
   std::string encoded;

@@ -19,7 +19,7 @@
 
 namespace triage::test {
 
-// Time passes only when somebody waits or a test advances it.
+// Time passes only while something waits, or when a test advances it.
 class ManualClock final : public Clock {
  public:
   TimePoint now() override { return TimePoint(Duration(now_.load())); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Members of a plan or a patch that nobody would read. Private.
+// Finds unknown members of a plan or patch. Private.
 
 #include "base/nearest.hpp"
 #include "triage/json.hpp"

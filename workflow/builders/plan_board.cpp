@@ -197,7 +197,7 @@ Result<void> PlanBoard::apply(const Json& patch, const std::string& about) {
   state_.set(key("order"), order_);
   state_.set(key("patches"), ++patches_);
   if (questions_ > 0) state_.set(key("questions"), --questions_);
-  // Failed tasks that no patch bypasses, or will.
+  // Failed tasks that no patch bypasses or will bypass.
   for (const std::string& id : order_) {
     if (is(tasks_[id], "failed") && !tasks_[id].contains("asked")) give_up_on(id);
   }

@@ -14,8 +14,8 @@ namespace {
 
 using detail::PlanBoard;
 
-// A team inside a workflow may get several goals, and has a plan for each. What is about the first
-// one does not say so.
+// A team inside a workflow may get several goals and keeps a plan for each. Messages about the
+// first goal carry no number.
 constexpr const char* goal_number = "goal_number";
 
 int goal_of(const Json& message) { return message.value(goal_number, 1); }

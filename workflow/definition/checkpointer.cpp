@@ -153,9 +153,9 @@ std::optional<WorkflowCheckpoint> Checkpointer::save(const std::string& label,
   return info;
 }
 
-// When one more was made: the oldest is taken out of the journal, which reads nothing. The changes
-// of the state that only removed ones needed stay until the journal is compacted. That reads it,
-// and is done as often as it doubles.
+// Called after each new checkpoint: drops the oldest from the journal without reading it. State
+// changes needed only by dropped checkpoints stay until the journal is compacted, which reads it
+// and happens each time it has doubled.
 void Checkpointer::keep_few(const CheckpointInfo& made) {
   const std::scoped_lock keeping(keeping_);
   if (!bounded_) return;
@@ -169,8 +169,8 @@ void Checkpointer::keep_few(const CheckpointInfo& made) {
   if (done) most_ = std::max(most_, done.value().records / 2);
 }
 
-// What earlier attempts have made counts, too. Positions that the run returned to stay, or its
-// journal could not be read any more.
+// Checkpoints of earlier attempts count too. Positions the run rolled back to are kept, because the
+// journal could not be read without them.
 void Checkpointer::find_kept() {
   const RunId run = attempt_.run_id();
   const auto all = run_catching([&] { return store_->checkpoints(run); });

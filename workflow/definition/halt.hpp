@@ -17,8 +17,8 @@ namespace triage::inline v0_1::workflow::detail {
 // Thread-safety: all members may be called from several threads at once.
 class Halt {
  public:
-  // An abort takes the place of a pause, nothing that of an abort. Whoever asks triggers what this
-  // returns, without holding locks: it ends waits().
+  // An abort replaces a pause; nothing replaces an abort. The caller triggers the returned source
+  // without holding locks, which ends waits().
   [[nodiscard]] std::stop_source ask(Stopped how) {
     const std::scoped_lock lock(mutex_);
     if (how_ && how_->how == StopKind::aborted) return waits_;

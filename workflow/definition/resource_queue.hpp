@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Those in one process who act on one resource: one has its turn, the others wait in line.
+// The waiting line for one resource within a process: one caller has its turn, the others wait.
 
 #include "triage/clock.hpp"
 

@@ -9,8 +9,8 @@ namespace triage::inline v0_1::workflow::detail {
 
 inline constexpr std::string_view task_outputs_scope = "tasks";
 
-// A graph inside a workflow may get several messages, and each has outputs of its own. Those of
-// later ones were under the task's name, too, in earlier versions.
+// A graph inside a workflow may get several messages, each with its own outputs. Earlier versions
+// stored those of later messages under the task's name, too.
 [[nodiscard]] inline std::string task_output_key(const std::string& task, int occurrence) {
   return occurrence == 1 ? task : task + "/" + std::to_string(occurrence);
 }

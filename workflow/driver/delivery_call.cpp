@@ -150,7 +150,7 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
   std::string id = node_.path + "/" + std::to_string(delivery_.occurrence) + "/" +
                    std::string(port) + "/" + std::to_string(index);
   std::optional<Asked> asked_before = around_.requests->find(id);
-  // What a person has said to a question of the origin is no answer to what an edit has made of it.
+  // An answer to the origin's question does not answer the question that an edit has changed.
   if (asked_before && !around_.branch.empty() && asked_before->branch != around_.branch &&
       asked_before->payload != payload) {
     asked_before.reset();

@@ -137,7 +137,7 @@ Result<void> Driver::drive() {
     if (!failed_.empty() || late_ || (spent_ && !go_on_within_budget())) break;
     if (scheduler_.running() > 0) continue;
     if (halted()) {
-      // Whether it was at its end is known when what was sent has been delivered.
+      // Whether the run was at its end is only known once its messages are delivered.
       if (scheduler_.left() + scheduler_.waiting() > 0) break;
       TRIAGE_TRYV(end_superstep());
       break;
@@ -257,7 +257,7 @@ void Driver::perform(Ended& ended) {
   if (options_.at_work != nullptr) (*options_.at_work)[ended.delivery.node] = 0;
 }
 
-// It has ended because the run is to end, and is done again when the run goes on.
+// It gave up because the run is ending; the delivery is made again when the run continues.
 bool Driver::gave_up(const Ended& ended) const {
   return ended.status == Status::failed && halted() && ended.thrown == nullptr && ended.error &&
          ended.error->code == Errc::cancelled;

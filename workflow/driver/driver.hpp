@@ -205,7 +205,7 @@ class Driver {
   std::vector<Emitted> outputs_{};
   std::vector<Ended> parked_{};
   std::vector<Ended> failed_{};
-  std::vector<Delivery> not_begun_{};        // That were left since the run is to end.
+  std::vector<Delivery> not_begun_{};        // Left unstarted because the run is ending.
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.
@@ -213,8 +213,8 @@ class Driver {
   std::atomic<bool> spent_{false};
   std::atomic<bool> late_{false};
   bool verify_ = false;  // Some of what is stored may be outdated.
-  // What only one thread at a time sees, the one at the helm: the driver's, or one that has ended a
-  // delivery while no other was there. What ends meanwhile is left to it, so nobody waits.
+  // Only the thread at the helm sees what follows: the driver's, or one that ended a delivery while
+  // no other was at the helm. Deliveries that end meanwhile are left to it, so nobody waits.
   Result<void> steered_ = outcome::success();
   std::exception_ptr thrown_{};  // By steer().
   std::mutex mutex_{};

@@ -106,7 +106,7 @@ Driver::Decided Driver::decided_so_far(const Delivery& delivery) const {
   }
 }
 
-// True if the delivery is not to be tried: nobody has decided yet, or against it.
+// True if the delivery must not be tried: no decision has been made yet, or it was negative.
 bool Driver::take_decision(Ended& ended, const Decided& so_far) {
   if (so_far.open) {
     ended.asked = {*so_far.open};
@@ -135,7 +135,7 @@ Json Driver::executor_task(const Delivery& delivery) const {
             {"answers", answered(answers_, path, delivery.occurrence)}};
   if (!around_.rolled_back.is_null()) task["rolled_back"] = around_.rolled_back;
   if (const int asked = asked_here(delivery); asked > 0) task["asked_here"] = asked;
-  // It had finished, and what it read then is different now: that result is not this one's.
+  // It had finished, but its inputs differ now, so that result no longer applies.
   const Json* outdated =
       before_.empty() ? nullptr : before_.find(finished_key(path, delivery.occurrence));
   if (outdated != nullptr && outdated->is_object() && !outdated->contains("failed")) {
@@ -173,21 +173,22 @@ void Driver::call_under_policy(Ended& ended) {
                                   .limits = own.limits.value_or(Limits{}),
                                   .clock = lending_});
   const Json task = executor_task(ended.delivery);
-  // The workflow's deadline now, not that of the go in which this run began. And the workflow has
-  // checked what may differ from the parts that it began with.
+  // Uses the workflow's current deadline, not the one in force when this run began. The workflow
+  // has already checked which of its parts may differ.
   const ResumeOptions options{.accept_changed = true,
                               .run = {.deadline = attempt_.deadline(), .parent = &attempt_}};
   const auto go_on = [&]() -> Result<Json> {
     if (!options_.store) return agent.run(task, options.run);
     const RunId id = inner_run_id(attempt_.run_id(), show(task));
     Result<Json> done = agent.run_or_resume(id, task, options);
-    // It had asked, and has no answer yet; or its hook had failed, so what it knew is lost.
+    // It asked and has no answer yet, or its hook failed and its state was lost.
     if (done && !called && done.value().is_null()) {
       TRIAGE_TRYV(triage::detail::run_catching([&] { return options_.store->erase(id); }));
       done = agent.run_or_resume(id, task, options);
     }
     if (done || called) return done;
-    // It had failed before this run was gone on with. What is aborted or poisoned stays so.
+    // The executor's run had already failed before this run was continued. Aborted and poisoned
+    // runs stay as they are.
     const bool failed_before = done.error().code == Errc::escalated;
     if (failed_before && (options_.retry_failed || decided.newest)) {
       return agent.resume_run(id, options);

@@ -27,8 +27,8 @@ using triage::detail::run_catching;
 
 constexpr std::string_view resource_space = "workflow.resources";
 constexpr std::size_t longest_resource = 256;
-// Of those in another process, or of another Workflow value, nobody tells that they are done: they
-// are looked for, the less often the longer they take.
+// Holders in another process, or of another Workflow value, cannot notify us, so we poll, less
+// often the longer it takes.
 constexpr Duration first_look = std::chrono::milliseconds(5);
 constexpr Duration longest_look = std::chrono::milliseconds(200);
 
@@ -128,12 +128,12 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
   const std::string arguments = act.arguments != nullptr
                                     ? digest_of(std::make_shared<const Json>(*act.arguments))
                                     : std::string();
-  // What is done is told at once, whoever acts on the resource now.
+  // An effect that is already done returns at once, whoever holds the resource.
   const auto before = run_catching([&] { return around_.store->run(own); });
   const bool is_done = before && before.value().status == RunStatus::finished;
   std::optional<ResourceQueue::Place> place;
   if (!is_done) {
-    // Those of another store, or another origin, act on another resource.
+    // Runs with another store or origin act on another resource.
     place.emplace(around_.body.resource_queue().enter(
         own_line(*around_.store, inner_run_id(root, show(resource)))));
     if (!place->is_first()) {

@@ -77,7 +77,7 @@ Result<WorkflowResult> WorkflowRun::Body::begin_branch(const Json* inputs) {
   return done;
 }
 
-// Whether it exists is asked of the store: an executor, too, may have failed as "not found".
+// Ask the store whether the run exists: an executor may also have failed with not_found.
 Result<WorkflowResult> WorkflowRun::Body::begin_or_go_on(const Json& inputs) {
   if (begin_at_ || is_stored()) return go_on(&inputs);
   auto done = run(inputs);

@@ -79,7 +79,7 @@ void Work::grow() {
   if (threads_.size() >= std::min(most_ + lent_, most_threads)) return;
   try {
     threads_.emplace_back([this] { serve(); });
-  } catch (const std::system_error&) {  // The system allows no more: those there are have to do.
+  } catch (const std::system_error&) {  // The system allows no more threads; these must do.
     return;
   }
 }

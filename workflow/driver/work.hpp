@@ -27,8 +27,8 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Who adds a job takes one up itself, the driver in help() and a job when it ends. Only for
-  // further ones is a thread woken, which costs some ten times as much as a small job.
+  // Whoever adds a job also runs one: the driver in help(), a job when it ends. Another thread is
+  // woken only for further jobs, since that costs about ten times a small job.
   void add(std::function<void()> job);
   // The calling job only waits: until take_back(), another may run in its place. No effect with
   // threads supplied by the program.

@@ -43,8 +43,8 @@ Json told_by_task(const std::string& path, const State& state, const Json& messa
   return is_task ? std::move(told) : Json();
 }
 
-// The task has completed with this output, which is in the shared state, whatever it did. told: how
-// it had ended; the last tasks tell their output, too, and no other minds it.
+// The task has completed with this output, which is in the shared state. `told`: how it ended; the
+// last tasks also send their output, which others ignore.
 void set_task_output(const std::string& path, int occurrence, Json& stored, const Json& told,
                      Json& message, const Json& value) {
   const std::size_t slash = path.rfind('/');

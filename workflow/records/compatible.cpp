@@ -11,9 +11,9 @@ namespace {
 
 // Which parts of its workflow a run has already used.
 struct Activated {
-  std::set<std::string, std::less<>> executors{};  // That have finished something: their paths.
-  std::set<std::string, std::less<>> edges{};      // That a message went along.
-  std::set<std::string, std::less<>> ports{};      // That somebody was asked at.
+  std::set<std::string, std::less<>> executors{};  // Paths of those that have finished something.
+  std::set<std::string, std::less<>> edges{};      // That carried a message.
+  std::set<std::string, std::less<>> ports{};      // At which somebody was asked.
 
   // The executor with this path, or one nested in it.
   [[nodiscard]] bool within(const std::string& path) const {

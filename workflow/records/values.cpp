@@ -111,9 +111,8 @@ std::shared_ptr<const Values::Past> Values::past_of(const Delivery& delivery) co
   return past;
 }
 
-// Whether the newest entry is of a delivery that led to the reader. Goes back from the reader, no
-// further than to others that see it: so who reads what is near, or what those before it have read,
-// does not look at its whole past.
+// Whether the newest entry comes from a delivery that led to the reader. Searches backwards only as
+// far as others that see the entry, so reading a nearby value does not scan the whole past.
 bool Values::sees_newest(const Delivery& reader, const Written& written) const {
   const Origin newest = written.entries.back().writer;
   const std::scoped_lock lock(pasts_mutex_);
