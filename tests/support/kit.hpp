@@ -185,11 +185,4 @@ inline Journal stored_journal(CheckpointStore& store, const RunId& run) {
   return Journal::fold(store.read(run, {}).value()).value();
 }
 
-inline std::vector<RecordKind> stored_kinds(CheckpointStore& store, const RunId& run) {
-  std::vector<RecordKind> kinds;
-  const JournalReading reading = store.read(run, {}).value();
-  for (const Record& record : reading.records) kinds.push_back(record.kind());
-  return kinds;
-}
-
 }  // namespace triage::test
