@@ -3,9 +3,7 @@
 
 #include "triage/detail/sealed_record.hpp"
 #include "triage/detail/try.hpp"
-#ifdef TRIAGE_HAS_ENCRYPTED
 #include "triage/stores/encrypted.hpp"
-#endif
 #include "triage/stores/open_store.hpp"
 #include "triage/stores/sqlite.hpp"
 
@@ -18,7 +16,6 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-#ifdef TRIAGE_HAS_ENCRYPTED
 // Files named by an environment variable, separated by colons.
 std::vector<std::string> files_in(const char* variable) {
   const char* const value = std::getenv(variable);
@@ -31,7 +28,6 @@ std::vector<std::string> files_in(const char* variable) {
   }
   return files;
 }
-#endif
 
 // Without its key an encrypted store looks like one of empty runs, and what is added to it would
 // not be encrypted. One record tells. If it cannot be read, the command itself will say so.
@@ -47,8 +43,8 @@ Result<void> check_needs_no_key(CheckpointStore& store) {
                "the store is encrypted; give its key with --key-file or TRIAGE_KEY_FILE"};
 }
 
-// Behind the key that --key-file or the environment names; as it is without one. The key is looked
-// at first: with a wrong one nothing is made.
+// Opens with the key named by --key-file or the environment, or plainly without one. The key is
+// read first, so a wrong one creates nothing.
 template <class Open>
 Result<std::shared_ptr<CheckpointStore>> with_key(Open open) {
   const char* const file = std::getenv(key_file_variable);
@@ -57,7 +53,6 @@ Result<std::shared_ptr<CheckpointStore>> with_key(Open open) {
     TRIAGE_TRYV(check_needs_no_key(*plain));
     return outcome::success(std::move(plain));
   }
-#ifdef TRIAGE_HAS_ENCRYPTED
   EncryptionOptions options;
   TRIAGE_TRY(key, store_key_in_file(file));
   options.key = std::move(key);
@@ -68,9 +63,6 @@ Result<std::shared_ptr<CheckpointStore>> with_key(Open open) {
   TRIAGE_TRY(store, open());
   TRIAGE_TRY(encrypted, EncryptedStore::around(std::move(store), std::move(options)));
   return outcome::success(std::shared_ptr<CheckpointStore>(std::move(encrypted)));
-#else
-  return Error{Errc::unsupported, "encryption is not built in"};
-#endif
 }
 
 Result<void> check_url(const std::string& url) {

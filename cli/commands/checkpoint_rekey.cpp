@@ -5,9 +5,7 @@
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
-#ifdef TRIAGE_HAS_ENCRYPTED
 #include "triage/stores/encrypted.hpp"
-#endif
 
 #include <memory>
 #include <string>
@@ -20,7 +18,6 @@ struct CheckpointRekeyArguments {
   bool json = false;
 };
 
-#ifdef TRIAGE_HAS_ENCRYPTED
 ExitStatus tell_rotation(const CheckpointRekeyArguments& given, const std::string& where,
                          const KeyRotation& done) {
   if (given.json) {
@@ -51,11 +48,6 @@ ExitStatus rekey(const CheckpointRekeyArguments& given) {
   if (!done) return report(done.error());
   return tell_rotation(given, without_secrets(meant.value().store), done.value());
 }
-#else
-ExitStatus rekey(const CheckpointRekeyArguments& /*given*/) {
-  return report({Errc::unsupported, "encryption is not built in"});
-}
-#endif
 
 }  // namespace
 
