@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cbor_text.hpp"
 
+#include "base/utf8.hpp"
 #include "journal/cbor_reader.hpp"
 
 #include <array>
@@ -12,28 +13,6 @@
 
 namespace triage::inline v0_1::detail {
 namespace {
-
-// How many bytes the character at the beginning takes; 0: it is no UTF-8 (RFC 3629).
-std::size_t character_size(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto follows = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xc0U) == 0x80; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    if (!follows(1) || !follows(2)) return 0;
-    const bool overlong = first == 0xe0 && byte(1) < 0xa0;
-    const bool half = first == 0xed && byte(1) > 0x9f;
-    return overlong || half ? 0 : 3;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    if (!follows(1) || !follows(2) || !follows(3)) return 0;
-    const bool overlong = first == 0xf0 && byte(1) < 0x90;
-    const bool beyond = first == 0xf4 && byte(1) > 0x8f;
-    return overlong || beyond ? 0 : 4;
-  }
-  return 0;
-}
 
 // Whether all eight bytes stand for themselves in a JSON text: printable ASCII but quote and
 // backslash. Each test leaves the highest bit of a byte set where it does not hold.
@@ -74,7 +53,7 @@ bool append_quoted(std::string_view text, std::string& out) {
       continue;
     }
     const char c = text[at];
-    const std::size_t size = character_size(text.substr(at, 4));
+    const std::size_t size = utf8_length(text.substr(at, 4));
     if (size == 0) return false;
     if (size == 1 && (static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\')) {
       out.append(text, plain, at - plain);
