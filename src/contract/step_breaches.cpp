@@ -2,6 +2,7 @@
 #include "contract/step_breaches.hpp"
 
 #include "base/ascii.hpp"
+#include "base/nearest.hpp"
 #include "contract/contract_return.hpp"
 #include "contract/forbidden_texts.hpp"
 #include "evidence/findings.hpp"
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,30 +21,21 @@ constexpr std::size_t most_kept = 32;  // More would only repeat these.
 constexpr std::size_t longest_compared_name = 64;
 constexpr std::size_t most_near_names = 3;
 
-// Levenshtein's distance, ignoring case. Names are cut at longest_compared_name.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  a = a.substr(0, longest_compared_name);
-  b = b.substr(0, longest_compared_name);
-  std::size_t row[longest_compared_name + 1];
-  std::iota(row, row + b.size() + 1, std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
+// At most longest_compared_name bytes of it.
+std::string in_lower_case(std::string_view name) {
+  std::string text(name.substr(0, longest_compared_name));
+  for (char& c : text) c = lower(c);
+  return text;
 }
 
 std::vector<std::string> nearest_names(const AgentContract& contract, const std::string& name,
                                        std::size_t& names_left) {
+  const std::string wanted = in_lower_case(name);
   std::vector<std::pair<std::size_t, const std::string*>> near;
   for (const ToolContract& tool : contract.tools) {
     if (names_left == 0) break;
     --names_left;
-    const std::size_t distance = edit_distance(name, tool.name);
+    const auto distance = static_cast<std::size_t>(edit_distance(wanted, in_lower_case(tool.name)));
     if (distance <= std::max<std::size_t>(2, name.size() / 2))
       near.emplace_back(distance, &tool.name);
   }
