@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "resume/decision_checks.hpp"
 
+#include "triage/detail/try.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
-namespace {
 
-constexpr std::size_t longest_approver = 256;
-
-}  // namespace
+Result<void> check_who(std::string_view who) {
+  constexpr std::size_t longest_who = 256;
+  if (who.size() > longest_who) {
+    return Error{Errc::invalid_argument,
+                 "who has " + std::to_string(who.size()) + " bytes; allowed are 0 to 256"};
+  }
+  return outcome::success();
+}
 
 Result<void> check_decision(const RecoveryAction& action, const std::string& who) {
   if (auto problem = wrong_delay(action)) {
     return Error{Errc::invalid_argument, "the decision is " + *std::move(problem)};
   }
-  if (who.size() > longest_approver) {
-    return Error{Errc::invalid_argument,
-                 "who has " + std::to_string(who.size()) + " bytes; allowed are 0 to 256"};
-  }
+  TRIAGE_TRYV(check_who(who));
   return action.value ? check_json(*action.value, "the action's value") : outcome::success();
 }
 

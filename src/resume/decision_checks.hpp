@@ -13,6 +13,7 @@ namespace triage::inline v0_1::detail {
 
 // Errors of all functions, unless stated otherwise: Errc::invalid_argument. A refused decision does
 // not use up the token.
+[[nodiscard]] Result<void> check_who(std::string_view who);
 [[nodiscard]] Result<void> check_decision(const RecoveryAction& action, const std::string& who);
 [[nodiscard]] Result<void> check_allowed(RecoveryAction::Kind action,
                                          const std::vector<std::string>& allowed);

@@ -3,6 +3,7 @@
 #include "base/may_pass.hpp"
 #include "effects/effects.hpp"
 #include "resume/continuation.hpp"
+#include "resume/decision_checks.hpp"
 #include "storage/half_import.hpp"
 #include "storage/run_keys.hpp"
 #include "triage/detail/try.hpp"
@@ -13,14 +14,10 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 const std::string_view fork_space = own_space(OwnSpace::forks);
-constexpr std::size_t longest_name = 256;
 
 Result<void> check_fork(const ForkOptions& options) {
   TRIAGE_TRYV(check_run_label(options.label, "the branch's label"));
-  if (options.who.size() > longest_name) {
-    return Error{Errc::invalid_argument,
-                 "who has " + std::to_string(options.who.size()) + " bytes; allowed are 0 to 256"};
-  }
+  TRIAGE_TRYV(check_who(options.who));
   if (!options.run.run_id.empty()) {
     TRIAGE_TRYV(check_run_id(options.run.run_id));
   }
