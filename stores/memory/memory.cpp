@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/stores/memory.hpp"
 
+#include "triage/detail/same_record.hpp"
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -46,15 +48,7 @@ std::deque<Record>::const_iterator find_from(const std::deque<Record>& records, 
 // True if the same record is stored: an append is retried because its reply was lost.
 bool is_stored(const std::deque<Record>& records, const Record& record) {
   const auto at = find_from(records, record.seq());
-  if (at == records.end() || at->seq() != record.seq() || at->kind() != record.kind() ||
-      at->time() != record.time()) {
-    return false;
-  }
-  std::string stored;
-  std::string given;
-  at->encode_body(stored);
-  record.encode_body(given);
-  return stored == given;
+  return at != records.end() && detail::same_record(*at, record);
 }
 
 // True if the same run was started and the reply was lost.
