@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/risk_guard.hpp"
 
+#include "base/ascii.hpp"
 #include "triage/json.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <deque>
 #include <set>
@@ -16,16 +16,13 @@ namespace {
 
 constexpr std::size_t most_bytes = 256U << 10U;
 
+using detail::is_digit;
+using detail::is_lower;
+using detail::is_upper;
 using Words = std::set<std::string, std::less<>>;
 
-bool is_lower(char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }
-bool is_upper(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 // Bytes beyond ASCII count as letters, so words of other scripts stay whole.
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80U;
-}
+bool is_word(char c) { return detail::is_alnum(c) || static_cast<unsigned char>(c) >= 0x80U; }
 
 // True if a word ends before text[i]: in "aB", before the B of "ABc", between a letter and a digit.
 bool ends_before(std::string_view text, std::size_t i) {
@@ -49,9 +46,8 @@ void add_words(std::string_view text, Words& words) {
       continue;
     }
     if (!word.empty() && ends_before(text, i)) finish(word);
-    const char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
-    word += lower;
-    joined += lower;
+    word += detail::lower(text[i]);
+    joined += detail::lower(text[i]);
   }
   finish(word);
   finish(joined);
