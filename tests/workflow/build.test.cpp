@@ -203,3 +203,29 @@ TEST_CASE("defaults, limits and reducers are checked before anything runs", "[wo
   CHECK_ERRC(Errc::invalid_argument, built);
   CHECK_THAT(built.error().detail, ContainsSubstring("\"sum\""));
 }
+
+TEST_CASE("an edge's name may not pass for that of a nested workflow's edge", "[workflow][build]") {
+  const auto pass = [](const int& n) { return n; };
+  const auto inner = WorkflowBuilder("inner")
+                         .executor("a", pass)
+                         .executor("b", pass)
+                         .start("a")
+                         .edge("a", "b", {}, {.name = "go"})
+                         .build();
+  REQUIRE_OK(inner);
+  const auto outer = [&](const std::string& name) {
+    return WorkflowBuilder("w")
+        .executor("s", pass)
+        .executor("in", inner.value())
+        .executor("z", pass)
+        .start("s")
+        .edge("s", "in")
+        .edge("s", "z", {}, {.name = name})
+        .build();
+  };
+  const auto refused = outer("in/go");
+  CHECK_ERRC(Errc::invalid_argument, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("\"in/go\"") &&
+                                         ContainsSubstring("allowed is any text without \"/\""));
+  REQUIRE_OK(outer("go"));
+}

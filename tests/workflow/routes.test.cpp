@@ -190,3 +190,23 @@ TEST_CASE("what a nested workflow sends out of several places comes in one order
   REQUIRE_OK(run.resume());
   CHECK(handled == std::vector<int>{10, 2});
 }
+
+TEST_CASE("a condition on numbers holds for none that its type would cut", "[workflow][routes]") {
+  const auto pass = [](const std::int64_t& n) { return n; };
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("first", pass)
+                .executor("small", pass)
+                .executor("big", pass)
+                .start("first")
+                .choice("first", {{when<int>([](int n) { return n < 10; }), "small"}}, "big"));
+  const auto way = [&](std::int64_t n) {
+    const auto done = WorkflowRun(graph).run(n);
+    REQUIRE_OK(done);
+    REQUIRE(done.value().outputs.size() == 1);
+    return done.value().outputs[0].executor;
+  };
+  CHECK(way(5) == "small");
+  CHECK(way(50) == "big");
+  CHECK(way(4'294'967'301) == "big");
+}

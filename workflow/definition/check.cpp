@@ -236,6 +236,11 @@ Result<void> check_workflow(const WorkflowSpec& spec) {
   }
   Ids names;
   for (const EdgeSpec& edge : spec.edges) {
+    // Else it could be that of a nested workflow's edge.
+    if (edge.options.name.find('/') != std::string::npos) {
+      return wrong("edge name " + in_quotes(edge.options.name) +
+                   " is not allowed; allowed is any text without \"/\"");
+    }
     if (!names.insert(edge.options.name).second) {
       return wrong("edge " + in_quotes(edge.options.name) + " is twice there; give one a name");
     }

@@ -6,11 +6,14 @@
 #include "triage/workflow/message.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,11 +49,22 @@ using Condition = std::function<bool(const Message&)>;
 // Chooses the targets of a fan-out that get a message.
 using Selector = std::function<std::vector<std::string>(const Message&)>;
 
-// A condition on messages of one type; other messages do not pass.
+// A condition on messages of one type; other messages do not pass, nor do numbers that T would cut.
 template <class T, class F>
 [[nodiscard]] Condition when(F&& holds) {
-  return [holds = std::forward<F>(holds)](const Message& message) {
-    return message.type == type_name<T>() && holds(message.json().get<T>());
+  return [holds = std::forward<F>(holds)](const Message& message) -> bool {
+    if (message.type != type_name<T>()) return false;
+    if constexpr (std::is_arithmetic_v<T>) {
+      std::optional<T> number;
+      try {
+        number = detail::exactly<T>(message.json());
+      } catch (const std::exception&) {
+        return false;
+      }
+      return holds(*number);
+    } else {
+      return holds(message.json().get<T>());
+    }
   };
 }
 
@@ -60,7 +74,8 @@ struct Case {
 };
 
 struct EdgeOptions {
-  std::string name{};         // Unique in the workflow; empty: made from the ends, "a->b".
+  // Unique in the workflow, without "/"; empty: made from the ends, "a->b".
+  std::string name{};
   std::string version = "1";  // Part of the fingerprint: for conditions and selectors.
 };
 
