@@ -82,6 +82,11 @@ Attempt& Context::attempt() const { return call_->attempt(); }
 std::string Context::effect_key(std::string_view key) const {
   return call_->executor() + "/" + std::string(key);
 }
+// No path has an "@", and the length ends the resource: no other effect has this key.
+std::string Context::effect_key_on(std::string_view resource, std::string_view key) const {
+  return call_->executor() + "@" + std::to_string(resource.size()) + ":" + std::string(resource) +
+         "/" + std::string(key);
+}
 
 void Context::record_step(Step step) {
   if (!step.agent_id) step.agent_id = call_->executor();
@@ -118,10 +123,9 @@ Json Context::act_on(std::string_view resource, std::string_view key, const Json
     failed = std::move(done).error();
     throw EffectNotDone(failed->detail);
   };
-  const std::string own = std::string(key) + "@" + std::string(resource);
   const EffectOptions outer{.semantics = EffectSemantics::at_least_once};
   try {
-    return carry_out(own, arguments, on_resource, outer);
+    return carry_out(effect_key_on(resource, key), key, arguments, on_resource, outer);
   } catch (const EffectNotDone&) {
     if (failed) give_up(*std::move(failed));
     throw;

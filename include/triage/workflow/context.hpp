@@ -136,12 +136,12 @@ class Context {
   template <EffectFunction Fn>
   auto effect(std::string_view key, Fn&& fn, const EffectOptions& options = {})
       -> triage::detail::effect_result_t<Fn> {
-    return carry_out(key, nullptr, fn, options);
+    return carry_out(effect_key(key), key, nullptr, fn, options);
   }
   template <EffectFunction Fn>
   auto effect(std::string_view key, const Json& arguments, Fn&& fn,
               const EffectOptions& options = {}) -> triage::detail::effect_result_t<Fn> {
-    return carry_out(key, &arguments, fn, options);
+    return carry_out(effect_key(key), key, &arguments, fn, options);
   }
   // An effect on an external resource that others also act on: "account:42". Acts on one resource
   // happen one after another, and each key once: a later caller with the same key, in another
@@ -182,17 +182,19 @@ class Context {
   explicit Context(detail::Call* call) noexcept : call_(call) {}
   [[nodiscard]] Attempt& attempt() const;
   [[nodiscard]] std::string effect_key(std::string_view key) const;
+  [[nodiscard]] std::string effect_key_on(std::string_view resource, std::string_view key) const;
   void before_effect();
   // In a branch that refuses new effects, see ForkEffects.
   [[nodiscard]] bool refuses_effects() const;
   [[noreturn]] void refuse_effect(std::string_view key);
+  // name: the effect's in the run. key: the executor's, for people.
   template <class Fn>
-  auto carry_out(std::string_view key, const Json* arguments, Fn& fn, const EffectOptions& options)
-      -> triage::detail::effect_result_t<Fn> {
+  auto carry_out(const std::string& name, std::string_view key, const Json* arguments, Fn& fn,
+                 const EffectOptions& options) -> triage::detail::effect_result_t<Fn> {
     before_effect();
     const auto act = [&](auto& work) {
-      return arguments != nullptr ? attempt().try_effect(effect_key(key), *arguments, work, options)
-                                  : attempt().try_effect(effect_key(key), work, options);
+      return arguments != nullptr ? attempt().try_effect(name, *arguments, work, options)
+                                  : attempt().try_effect(name, work, options);
     };
     if (!refuses_effects()) return settled(act(fn));
     auto nothing = []() -> triage::detail::effect_result_t<Fn> {
