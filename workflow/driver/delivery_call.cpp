@@ -2,12 +2,15 @@
 #include "delivery_call.hpp"
 #include "base/digest.hpp"
 #include "schedule/router.hpp"
+#include "triage/detail/later.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
+
+using triage::detail::later;
 
 namespace {
 
@@ -63,7 +66,7 @@ Result<void> DeliveryCall::perform(Instance& executor) {
   }
   // The run's own deadline does not undo what has finished.
   const Duration timeout = node_.spec->options.timeout;
-  if (timeout > Duration::zero() && around_.clock.now() > begun_ + timeout) {
+  if (timeout > Duration::zero() && around_.clock.now() > later(begun_, timeout)) {
     return fail({.text = "executor \"" + node_.path + "\" took longer than its timeout",
                  .type = FailureType::timeout,
                  .reason = "deadline"});
@@ -181,11 +184,12 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
 std::optional<TimePoint> DeliveryCall::deadline() const {
   const Duration timeout = node_.spec->options.timeout;
   std::optional<TimePoint> until = inner_.deadline();
-  if (timeout > Duration::zero() && (!until || begun_ + timeout < *until)) until = begun_ + timeout;
+  const auto at_most = [&](TimePoint end) { until = until ? std::min(*until, end) : end; };
+  if (timeout > Duration::zero()) at_most(later(begun_, timeout));
   const Duration idle = node_.spec->options.idle_timeout;
   if (idle > Duration::zero()) {
     const std::scoped_lock lock(mutex_);
-    if (!until || active_ + idle < *until) until = active_ + idle;
+    at_most(later(active_, idle));
   }
   return until;
 }
