@@ -117,3 +117,51 @@ TEST_CASE("tasks that a deadline has kept from beginning are skipped, with why",
   CHECK(views.value()[1].status == TaskStatus::skipped);
   CHECK(views.value()[1].why == "the workflow's deadline passed");
 }
+
+TEST_CASE("the longest timeouts leave an executor all the time there is", "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  clock->advance(std::chrono::hours(1));
+  const auto run_with = [&](ExecutorOptions options) {
+    const auto graph = built(WorkflowBuilder("w")
+                                 .executor("a", stateless([&](const int& n, Context& context) {
+                                             CHECK(context.deadline() > clock->now());
+                                             return n;
+                                           }),
+                                           std::move(options))
+                                 .start("a"));
+    return WorkflowRun(graph, {.clock = clock}).run(1);
+  };
+  REQUIRE_OK(run_with({.timeout = Duration::max()}));
+  REQUIRE_OK(run_with({.idle_timeout = Duration::max()}));
+}
+
+TEST_CASE("a run that keeps its failures goes on with more supersteps, or more time",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto graph = built(WorkflowBuilder("w", {.max_supersteps = 3})
+                               .executor("a", stateless([&](const int& n, Context& context) {
+                                           clock->advance(std::chrono::hours(1));
+                                           if (n == 6) return context.output(n);
+                                           context.send(n + 1);
+                                         }))
+                               .start("a")
+                               .edge("a", "a", when<int>([](int n) { return n < 10; })));
+  const auto store = memory();
+  const auto go = [&](std::optional<int> supersteps, std::chrono::hours time) {
+    return WorkflowRun(graph, {.run_id = "w",
+                               .store = store,
+                               .max_supersteps = supersteps,
+                               .retry_failed = false,
+                               .deadline = clock->now() + time,
+                               .clock = clock})
+        .start_or_resume(1);
+  };
+  CHECK_ERRC(Errc::exhausted, go({}, std::chrono::hours(10)));
+  CHECK_ERRC(Errc::exhausted, go({}, std::chrono::hours(10)));
+  const auto late = go(50, std::chrono::hours(1));
+  CHECK_ERRC(Errc::exhausted, late);
+  CHECK_THAT(late.error().detail, ContainsSubstring("deadline"));
+  const auto done = go(50, std::chrono::hours(10));
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 6);
+}

@@ -376,3 +376,16 @@ TEST_CASE("a run at another one's checkpoint has its inputs, and never another r
   CHECK_ERRC(Errc::conflict, again.value().resume());
   REQUIRE_OK(again.value().resume());
 }
+
+TEST_CASE("a branch cannot set keys of inputs that have none", "[workflow][fork]") {
+  const auto graph =
+      built(WorkflowBuilder("w").executor("a", [](const std::string& s) { return s; }).start("a"));
+  const auto store = memory();
+  WorkflowRun origin(graph, {.run_id = "origin", .store = store});
+  REQUIRE_OK(origin.run("tea"));
+  WorkflowRun branch(graph, {.run_id = "branch", .store = store});
+  const auto refused = branch.fork(last_checkpoint(origin), {.inputs = {{"topic", "coffee"}}});
+  CHECK_ERRC(Errc::invalid_argument, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("string"));
+  CHECK_ERRC(Errc::not_found, store->run("branch"));
+}

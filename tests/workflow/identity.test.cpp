@@ -277,3 +277,51 @@ TEST_CASE("a store that fails from the n-th write on loses nothing that it has, 
   }
   CHECK(failed > 10);
 }
+
+TEST_CASE("effects are told apart by resource and key, whatever letters these have",
+          "[workflow][identity]") {
+  std::atomic<int> acts{0};
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const Json&, Context& context) {
+                                           const auto act = [&] { return ++acts; };
+                                           return Json{context.effect_on("b@c", "a", act),
+                                                       context.effect_on("c", "a@b", act),
+                                                       context.effect("pay@account", act),
+                                                       context.effect_on("account", "pay", act),
+                                                       context.effect_on("account", "pay", act)};
+                                         }))
+                               .start("a"));
+  const auto done = WorkflowRun(graph, {.run_id = "w", .store = memory()}).run(nullptr);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == Json{1, 2, 3, 4, 4});
+}
+
+TEST_CASE("a run whose process died too often goes on when it is revived", "[workflow][identity]") {
+  FailurePolicy policy;
+  policy.otherwise(escalate());
+  const bool own_run = GENERATE(false, true);
+  std::atomic<bool> broken{true};
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) -> Result<int> {
+                                           if (broken) return Error{Errc::io, "no"};
+                                           return n;
+                                         }),
+                                         {.policy = own_run ? std::optional(policy) : std::nullopt})
+                               .start("a"));
+  const auto store = memory();
+  REQUIRE_FALSE(WorkflowRun(graph, {.run_id = "w", .store = store}).run(1).has_value());
+  const auto runs = store->runs({});
+  REQUIRE_OK(runs);
+  CHECK(runs.value().size() == (own_run ? 2 : 1));
+  for (const RunInfo& one : runs.value()) {
+    const auto lease = store->acquire(one.id);
+    REQUIRE_OK(lease);
+    REQUIRE_OK(store->append(lease.value(), {}, RunStatus::poisoned));
+    REQUIRE_OK(store->release(lease.value()));
+  }
+  broken = false;
+  CHECK_ERRC(Errc::conflict, WorkflowRun(graph, {.run_id = "w", .store = store}).resume());
+  const auto done = WorkflowRun(graph, {.run_id = "w", .store = store, .revive = true}).resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 1);
+}

@@ -64,6 +64,7 @@ struct DriverOptions {
   std::shared_ptr<Clock> clock{};
   std::atomic<std::size_t>* calls = nullptr;
   bool retry_failed = true;  // Retries deliveries that were recorded as failed.
+  bool revive = false;       // Continues executors' runs whatever ended them.
   WorkflowObserver on_event{};
   Json known_parts{};  // The parts the run continued with before; null: the workflow's.
   std::vector<Resource> resources{};

@@ -176,7 +176,8 @@ void Driver::call_under_policy(Ended& ended) {
   // Uses the workflow's current deadline, not the one in force when this run began. The workflow
   // has already checked which of its parts may differ.
   const ResumeOptions options{.accept_changed = true,
-                              .run = {.deadline = attempt_.deadline(), .parent = &attempt_}};
+                              .run = {.deadline = attempt_.deadline(), .parent = &attempt_},
+                              .revive = options_.revive};
   const auto go_on = [&]() -> Result<Json> {
     if (!options_.store) return agent.run(task, options.run);
     const RunId id = inner_run_id(attempt_.run_id(), show(task));

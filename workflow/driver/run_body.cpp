@@ -63,6 +63,14 @@ Result<bool> WorkflowRun::Body::keeps_failure() const {
   return outcome::success(info.status == RunStatus::escalated);
 }
 
+bool WorkflowRun::Body::ran_out(const Error& error) {
+  const auto& failure = error.failure();
+  if (!failure) return false;
+  const std::string& reason = failure->classification.reason;
+  return reason == detail::limit_reason || reason == detail::budget_reason ||
+         reason == detail::deadline_reason;
+}
+
 Result<WorkflowResult> WorkflowRun::Body::begin_branch(const Json* inputs) {
   if (inputs != nullptr) {
     TRIAGE_TRY(origin, parse_checkpoint_id(*begin_at_));
@@ -116,6 +124,7 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
        .clock = options_.clock,
        .calls = &calls_,
        .retry_failed = options_.retry_failed,
+       .revive = options_.revive,
        .on_event = options_.on_event,
        .known_parts = std::move(known),
        .resources = options_.resources,
@@ -183,7 +192,8 @@ Result<WorkflowResult> WorkflowRun::Body::restore(std::string_view checkpoint) {
   TRIAGE_TRYV(detail::state_to_begin_with(*options_.store, place, workflow_, options_.force));
   driven_ = {};
   restored_ = true;
-  auto done = agent_.resume_run(id_, {.from = std::string(checkpoint), .run = run_options()});
+  auto done = agent_.resume_run(
+      id_, {.from = std::string(checkpoint), .run = run_options(), .revive = options_.revive});
   restored_ = false;
   return finish(std::move(done));
 }
@@ -202,7 +212,9 @@ Result<WorkflowResult> WorkflowRun::Body::fork(std::string_view checkpoint, cons
   TRIAGE_TRY(parent, parse_checkpoint_id(checkpoint));
   TRIAGE_TRY(state,
              detail::state_to_begin_with(*options_.store, parent, workflow_, options_.force));
-  TRIAGE_TRY(changed, detail::branch_edits(workflow_.executors(), parent.run, state, edits));
+  TRIAGE_TRY(task, detail::stored_task(*options_.store, parent.run));
+  TRIAGE_TRY(changed, detail::branch_edits(workflow_.executors(), parent.run, task.at("inputs"),
+                                           state, edits));
   driven_ = {};
   return finish(agent_.fork(checkpoint, {.label = edits.label,
                                          .state = std::move(changed),
@@ -257,10 +269,9 @@ Result<WorkflowResult> WorkflowRun::Body::finish(Result<Json> done) {
   if (!done) {
     Error error = std::move(done).error();
     const auto& failure = error.failure();
-    const std::string reason = failure ? failure->classification.reason : std::string();
-    const bool too_late = reason == detail::deadline_reason ||
-                          (reason == "deadline" && !driven_.begun);  // It was before it began.
-    if (reason == detail::limit_reason || reason == detail::budget_reason || too_late) {
+    const bool too_late_to_begin =
+        !driven_.begun && failure && failure->classification.reason == "deadline";
+    if (ran_out(error) || too_late_to_begin) {
       error.code = Errc::exhausted;
     } else if (error.code == Errc::cancelled && driven_.stopped) {
       error.detail = detail::what_stopped(*driven_.stopped);

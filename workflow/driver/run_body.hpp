@@ -46,9 +46,10 @@ class WorkflowRun::Body {
     TRIAGE_TRY(keeps, keeps_failure());
     if (keeps) {
       const Json none;  // What is stored counts.
-      return finish(agent_.run_or_resume(id_, task(none), {.run = run_options()}));
+      auto recorded = agent_.run_or_resume(id_, task(none), {.run = run_options()});
+      if (recorded || !ran_out(recorded.error())) return finish(std::move(recorded));
     }
-    return finish(agent_.resume_run(id_, {.run = run_options()}));
+    return finish(agent_.resume_run(id_, {.run = run_options(), .revive = options_.revive}));
   }
   // Begins at another run's checkpoint, with its inputs.
   Result<WorkflowResult> begin_branch(const Json* inputs);
@@ -120,6 +121,8 @@ class WorkflowRun::Body {
   [[nodiscard]] bool is_stored() const;  // Or may be: the store does not say.
   // Whether the run has failed, and is not to be retried.
   [[nodiscard]] Result<bool> keeps_failure() const;
+  // Whether a run ended because it was not allowed any more: nothing in it has failed.
+  [[nodiscard]] static bool ran_out(const Error& error);
   // Brings pending_ up to date, which has what is shown of a run without a store.
   Result<void> look_for_requests() const;
   [[nodiscard]] Json task(const Json& inputs) const {

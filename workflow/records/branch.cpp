@@ -136,7 +136,7 @@ Result<void> edit_state(const std::vector<std::string>& executors, const State& 
 
 // Throws std::exception if a stored delivery is damaged.
 Result<Json> checked_edits(const std::vector<std::string>& executors, const RunId& origin,
-                           const State& checkpoint, const Fork& edits) {
+                           const Json& inputs, const State& checkpoint, const Fork& edits) {
   for (const auto& [what, json] :
        {std::pair<const char*, const Json*>{"inputs", &edits.inputs}, {"state", &edits.state}}) {
     if (!json->is_null() && !json->is_object()) {
@@ -144,6 +144,10 @@ Result<Json> checked_edits(const std::vector<std::string>& executors, const RunI
                         json->type_name());
     }
     TRIAGE_TRYV(check_json(*json, std::string("the branch's ") + what));
+  }
+  if (!edits.inputs.empty() && !inputs.is_object() && !inputs.is_null()) {
+    return wrong_edit("the branch's inputs are keys to be set, but the inputs of run " +
+                      quoted_name(origin) + " are a " + inputs.type_name() + "; allowed are none");
   }
   Json changed = Json::object();
   if (!checkpoint.contains(root_key)) changed[std::string(root_key)] = origin;
@@ -178,9 +182,9 @@ Result<Json> checked_edits(const std::vector<std::string>& executors, const RunI
 }  // namespace
 
 Result<Json> branch_edits(const std::vector<std::string>& executors, const RunId& origin,
-                          const State& checkpoint, const Fork& edits) {
+                          const Json& inputs, const State& checkpoint, const Fork& edits) {
   try {
-    return checked_edits(executors, origin, checkpoint, edits);
+    return checked_edits(executors, origin, inputs, checkpoint, edits);
   } catch (const std::exception& e) {
     return damaged_run(origin, e.what());
   }

@@ -12,10 +12,10 @@ namespace triage::inline v0_1::workflow::detail {
 
 // The keys of the run's state that replace those of the checkpoint in the branch. Errors:
 // Errc::invalid_argument, naming the edit and what is allowed. executors: their paths. origin: the
-// checkpoint's run.
+// checkpoint's run. inputs: that run's.
 [[nodiscard]] Result<Json> branch_edits(const std::vector<std::string>& executors,
-                                        const RunId& origin, const State& checkpoint,
-                                        const Fork& edits);
+                                        const RunId& origin, const Json& inputs,
+                                        const State& checkpoint, const Fork& edits);
 
 // The run's inputs, as changed by its branch.
 [[nodiscard]] Json edited_inputs(const Json& inputs, const State& state);

@@ -311,8 +311,8 @@ Result<Beginning> branch_beginning(CheckpointStore& store, std::string_view chec
   TRIAGE_TRY(state, run_catching([&] { return store.load_state(found.id); }));
   TRIAGE_TRYV(detail::check_library_keys(state));
   found.state = std::move(state);
-  TRIAGE_TRY(changed,
-             detail::branch_edits(finished_paths(found.state), found.id.run, found.state, edits));
+  TRIAGE_TRY(changed, detail::branch_edits(finished_paths(found.state), found.id.run,
+                                           found.task.at("inputs"), found.state, edits));
   found.changed = std::move(changed);
   return outcome::success(std::move(found));
 }

@@ -39,6 +39,9 @@ struct WorkflowRunOptions {
   // When resuming, retry what was recorded as failed (ExecutorOptions::instead) and its dependants.
   // False: returns the recorded error of a run that has failed.
   bool retry_failed = true;
+  // Resume even a run whose process died repeatedly (RunStatus::poisoned), and executors' runs that
+  // were poisoned, aborted or escalated.
+  bool revive = false;
   // Resume although parts of the workflow differ from those of the run.
   bool force = false;
   // What executors (Context::reserve) and nested agents reserve from. Once it is spent, no further
