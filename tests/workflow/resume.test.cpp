@@ -66,7 +66,7 @@ struct Sum {
 WorkflowBuilder summing_with(const std::string& version, bool fails = false) {
   const ExecutorOptions options{.version = version};
   WorkflowBuilder builder("w");
-  if (version == "1") {
+  if (version != "2") {
     builder.executor("sum", Sum<1>{.fails = fails}, options);
   } else {
     builder.executor("sum", Sum<2>{.fails = fails}, options);
@@ -209,6 +209,17 @@ TEST_CASE("a new version of an executor takes over what the old one left behind,
   CHECK(migrations == 1);
   REQUIRE(done.value().outputs.size() == 4);
   CHECK(done.value().value() == Json{{"sum", 10}, {"seen", {{"count", 4}}}});
+}
+
+TEST_CASE("a migration may begin at a version with a long name", "[workflow][resume]") {
+  const std::string old(100, '1');
+  const auto store = memory();
+  CHECK_FALSE(WorkflowRun(built(summing_with(old, true)), {.run_id = "w", .store = store})
+                  .run(1)
+                  .has_value());
+  REQUIRE_OK(WorkflowRun(built(summing_with("2").migrate("sum", old, "2", to_two)),
+                         {.run_id = "w", .store = store})
+                 .resume());
 }
 
 TEST_CASE("a migration that fails, or leads nowhere, changes nothing", "[workflow][resume]") {

@@ -37,8 +37,8 @@ Checkpointer::Checkpointer(const Plan& plan, const Policies& policies, Attempt& 
       clock_(clock),
       store_(store),
       observer_(std::move(observer)),
-      since_(policies.all.size()) {
-  for (Since& one : since_) one.time = clock.now();
+      since_(policies.all.size()),
+      last_save_(clock.now()) {
   if (const std::size_t most = policies.all.front().policy.max_checkpoints; most > 0) {
     most_ = std::max(2 * most, most + fewest_to_go);
     const auto* const compacts = dynamic_cast<const CompactsRuns*>(store);
@@ -63,8 +63,16 @@ void Checkpointer::recorded(std::size_t node, std::size_t steps, std::size_t byt
   const std::size_t policy = policies_.of_node[node];
   if (policy == Policies::off || !counts(policies_.all[policy].policy.every)) return;
   const std::scoped_lock lock(mutex_);
-  since_[policy].steps += steps;
-  since_[policy].bytes += bytes;
+  Since& own = since(policy);
+  own.steps += steps;
+  own.bytes += bytes;
+}
+
+// There may be many policies, so a checkpoint does not reset the others' counts.
+Checkpointer::Since& Checkpointer::since(std::size_t policy) {
+  Since& own = since_[policy];
+  if (own.saves != saves_) own = {.saves = saves_};
+  return own;
 }
 
 bool Checkpointer::due(std::size_t policy, CheckpointTrigger trigger) {
@@ -73,10 +81,10 @@ bool Checkpointer::due(std::size_t policy, CheckpointTrigger trigger) {
   const Every& every = own.every;
   if (!counts(every)) return false;
   const std::scoped_lock lock(mutex_);
-  const Since& since = since_[policy];
-  return (every.steps != 0 && since.steps >= every.steps) ||
-         (every.bytes != 0 && since.bytes >= every.bytes) ||
-         (every.time > Duration::zero() && clock_.now() - since.time >= every.time);
+  const Since& own_since = since(policy);
+  return (every.steps != 0 && own_since.steps >= every.steps) ||
+         (every.bytes != 0 && own_since.bytes >= every.bytes) ||
+         (every.time > Duration::zero() && clock_.now() - last_save_ >= every.time);
 }
 
 void Checkpointer::happened(CheckpointTrigger trigger, std::size_t node, int occurrence) {
@@ -144,7 +152,8 @@ std::optional<WorkflowCheckpoint> Checkpointer::save(const std::string& label,
     const std::scoped_lock lock(mutex_);
     saved_ = std::max(saved_, records);
     newest_ = info;
-    for (Since& one : since_) one = {clock_.now(), 0, 0};
+    ++saves_;
+    last_save_ = clock_.now();
   }
   about.kind = WorkflowEventKind::checkpoint_saved;
   about.checkpoint = info;

@@ -59,10 +59,11 @@ class Checkpointer {
 
  private:
   struct Since {
-    TimePoint time{};
+    std::uint64_t saves = 0;  // Checkpoints that had been made then.
     std::size_t steps = 0;
     std::size_t bytes = 0;
   };
+  [[nodiscard]] Since& since(std::size_t policy);
   [[nodiscard]] bool due(std::size_t policy, CheckpointTrigger trigger);
   std::optional<WorkflowCheckpoint> save(const std::string& label, WorkflowEvent about);
   void find_kept();
@@ -77,9 +78,11 @@ class Checkpointer {
   bool counts_bytes_ = false;
   const WorkflowObserver observer_;
   std::mutex mutex_{};
-  std::vector<Since> since_;  // By policy; under mutex_.
+  std::vector<Since> since_;  // By policy, since the last checkpoint; under mutex_.
+  std::uint64_t saves_ = 0;   // Under mutex_, like the next two.
+  TimePoint last_save_;       // Or the beginning.
   std::atomic<std::uint64_t> records_{1};
-  std::uint64_t saved_{0};  // Of records_, at the last checkpoint; under mutex_.
+  std::uint64_t saved_{0};                      // Of records_, at the last checkpoint.
   std::optional<WorkflowCheckpoint> newest_{};  // Under mutex_.
   // Only the newest automatic checkpoints stay.
   std::mutex keeping_{};               // Taken before mutex_.

@@ -38,6 +38,10 @@ void add_quoted(const std::string& text, std::string& out) {
 
 }  // namespace
 
+std::string version_mark(const std::string& version) {
+  return version.size() > 64 ? short_digest(version) : version;
+}
+
 WorkflowBody::WorkflowBody(WorkflowSpec checked) : spec_(std::move(checked)) {
   plan_.scopes.push_back({.spec = &spec_});
   lay_out(spec_, 0);
@@ -67,6 +71,7 @@ void WorkflowBody::lay_out(const WorkflowSpec& spec, std::size_t scope) {
       continue;
     }
     const WorkflowSpec& below = node.nested->spec();
+    plan_.scope_of.emplace(inner, plan_.scopes.size());
     plan_.scopes.push_back({.path = inner,
                             .parent = static_cast<std::ptrdiff_t>(scope),
                             .starts = {},
@@ -79,8 +84,6 @@ void WorkflowBody::lay_out(const WorkflowSpec& spec, std::size_t scope) {
 
 void WorkflowBody::connect(const WorkflowSpec& spec, std::size_t scope) {
   const std::string path = plan_.scopes[scope].path;
-  std::map<std::string, std::size_t, std::less<>> scope_of;
-  for (std::size_t i = 0; i < plan_.scopes.size(); ++i) scope_of.emplace(plan_.scopes[i].path, i);
   // The nodes reached by a message to `id`.
   const auto entries = [&](const std::string& id) {
     std::vector<std::size_t> nodes;
@@ -89,7 +92,7 @@ void WorkflowBody::connect(const WorkflowSpec& spec, std::size_t scope) {
         nodes.push_back(node->second);
         return;
       }
-      for (const std::string& start : plan_.scopes[scope_of.at(inner)].spec->starts) {
+      for (const std::string& start : plan_.scopes[plan_.scope_of.at(inner)].spec->starts) {
         self(self, within(inner, start));
       }
     };
@@ -107,7 +110,7 @@ void WorkflowBody::connect(const WorkflowSpec& spec, std::size_t scope) {
       const std::string inner = within(path, edge.sources[source]);
       const auto node = plan_.node_of.find(inner);
       auto& leaving = node != plan_.node_of.end() ? plan_.nodes[node->second].edges
-                                                  : plan_.scopes[scope_of.at(inner)].edges;
+                                                  : plan_.scopes[plan_.scope_of.at(inner)].edges;
       leaving.push_back({index, source});
     }
     plan_.edge_of.emplace(planned.name, index);
@@ -149,9 +152,7 @@ void WorkflowBody::print(const WorkflowSpec& spec, const std::string& prefix) {
       print(node.nested->spec(), path);
     } else {
       fingerprint_["executor " + path] =
-          (node.options.version.size() > 64 ? short_digest(node.options.version)
-                                            : node.options.version) +
-          "@" + short_digest(joined(node.type.handles));
+          version_mark(node.options.version) + "@" + short_digest(joined(node.type.handles));
     }
   }
   for (const auto& [name, port] : spec.ports) {

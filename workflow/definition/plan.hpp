@@ -52,6 +52,7 @@ struct Plan {
   std::vector<PlanScope> scopes{};
   std::vector<PlanEdge> edges{};
   std::map<std::string, std::size_t, std::less<>> node_of{};  // By path.
+  std::map<std::string, std::size_t, std::less<>> scope_of{};
   std::map<std::string, std::size_t, std::less<>> edge_of{};
 };
 
@@ -82,6 +83,8 @@ class WorkflowBody {
   mutable ResourceQueue resource_queue_{};  // No part of the value.
 };
 
+// A version as a fingerprint has it: long ones are shortened.
+[[nodiscard]] std::string version_mark(const std::string& version);
 // Assigns migrations to executors. Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> attach_migrations(WorkflowSpec& spec);
 // Of a workflow, or of a run of one.

@@ -121,16 +121,17 @@ std::string version_in(const Json& parts, const std::string& path) {
 }
 
 std::vector<const MigrationSpec*> migrations(const PlanNode& node, const std::string& from) {
-  const std::string& to = node.spec->options.version;
+  const std::string to = version_mark(node.spec->options.version);
   std::vector<const MigrationSpec*> way;
   std::string at = from;
   while (at != to && way.size() < node.spec->migrations.size()) {
     const auto& all = node.spec->migrations;
-    const auto step = std::find_if(all.begin(), all.end(),
-                                   [&](const MigrationSpec& one) { return one.from == at; });
+    const auto step = std::find_if(all.begin(), all.end(), [&](const MigrationSpec& one) {
+      return version_mark(one.from) == at;
+    });
     if (step == all.end()) return {};
     way.push_back(&*step);
-    at = step->to;
+    at = version_mark(step->to);
   }
   return at == to ? way : std::vector<const MigrationSpec*>{};
 }
