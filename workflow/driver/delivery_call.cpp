@@ -152,14 +152,15 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
   const int index = ++requests_[std::string(port)];
   std::string id = node_.path + "/" + std::to_string(delivery_.occurrence) + "/" +
                    std::string(port) + "/" + std::to_string(index);
+  const std::string question = question_of(type, payload);
   std::optional<Asked> asked_before = around_.requests->find(id);
-  // An answer to the origin's question does not answer the question that an edit has changed.
-  if (asked_before && !around_.branch.empty() && asked_before->branch != around_.branch &&
-      asked_before->payload != payload) {
-    asked_before.reset();
-  }
+  // An edit, a mended executor or a rollback may have made another question of it.
+  const bool anew =
+      asked_before && question_of(asked_before->type, asked_before->payload) != question;
+  if (anew) asked_before.reset();
   const auto answer = around_.answers.find(id);
-  if (answer != around_.answers.end() && (asked_before || around_.branch.empty())) {
+  if (answer != around_.answers.end() && (asked_before || around_.branch.empty()) &&
+      (answer->second.to.empty() || answer->second.to == question)) {
     Reply reply{.request = id, .expired = answer->second.expired};
     if (!reply.expired) reply.answer = answer->second.value;
     return outcome::success(std::move(reply));
@@ -170,10 +171,12 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
               .type = type,
               .payload = payload,
               .expires = options.expires,
-              .branch = around_.branch};
+              .branch = around_.branch,
+              .anew = anew ? question : std::string()};
   if (asked_before) {  // A handler that says "in an hour" would name a new time in each call.
     asked.expires = asked_before->expires;
     asked.branch = asked_before->branch;
+    asked.anew = asked_before->anew;
   } else if (is_expired(asked, around_.clock)) {
     return Reply{.request = id, .expired = true};
   }

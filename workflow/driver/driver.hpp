@@ -121,7 +121,7 @@ class Driver {
 
   [[nodiscard]] Result<void> load(Driven& driven);
   [[nodiscard]] Result<void> load_answers();
-  [[nodiscard]] Result<bool> settle_request(const Asked& asked);
+  [[nodiscard]] Result<bool> settle_request(Asked& asked);
   [[nodiscard]] Result<bool> go_on_without_answers();
   [[nodiscard]] std::vector<Asked> asked() const;
   void compare_resources();
@@ -141,7 +141,6 @@ class Driver {
   void begin(Delivery delivery);
   void perform(Ended& ended);
   [[nodiscard]] bool gave_up(const Ended& ended) const;
-  [[nodiscard]] int asked_here(const Delivery& delivery) const;
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
   [[nodiscard]] Json executor_task(const Delivery& delivery) const;

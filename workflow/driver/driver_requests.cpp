@@ -17,12 +17,16 @@ Result<void> Driver::load_answers() {
   for (auto one = from(answer_prefix);
        one != values.end() && one->first.rfind(answer_prefix, 0) == 0; ++one) {
     if (auto answer = answer_from(*one->second)) {
-      answers_.emplace(one->first.substr(answer_prefix.size()), *std::move(answer));
+      const std::string id = one->first.substr(answer_prefix.size());
+      if (const auto asked = requests_.find(id)) {
+        answer->to = question_of(asked->type, asked->payload);
+      }
+      answers_.emplace(id, *std::move(answer));
     }
   }
   for (auto one = from(request_prefix);
        one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
-    const Asked asked = asked_from(one->first.substr(request_prefix.size()), *one->second);
+    Asked asked = asked_from(one->first.substr(request_prefix.size()), *one->second);
     if (answers_.contains(asked.id)) continue;
     TRIAGE_TRYV(settle_request(asked));
   }
@@ -31,16 +35,26 @@ Result<void> Driver::load_answers() {
 
 // Takes the answer or the expiry, whichever was sent. Both are the same signal, of which the store
 // accepts the first: so no answer is acknowledged that the run then ignores.
-Result<bool> Driver::settle_request(const Asked& asked) {
+Result<bool> Driver::settle_request(Asked& asked) {
+  const std::string question = question_of(asked.type, asked.payload);
   const std::string signal = answer_signal(asked, timeline_);
   auto sent = attempt_.received(signal);
   if (!sent && is_expired(asked, *options_.clock) && options_.store) {
-    auto expired = send_signal(*options_.store, attempt_.run_id(), signal, Json{{"expired", true}});
+    auto expired = send_signal(*options_.store, attempt_.run_id(), signal,
+                               Json{{"expired", true}, {"question", question}});
     if (!expired && expired.error().code != Errc::conflict) return std::move(expired).error();
     sent = attempt_.received(signal);
   }
-  const auto answer = sent ? answer_from(*sent) : std::nullopt;
+  auto answer = sent ? answer_from(*sent) : std::nullopt;
   if (!answer) return outcome::success(false);
+  // A rollback has forgotten that something else was asked before, whose signal this is.
+  if (asked.anew.empty() && !answer->to.empty() && answer->to != question) {
+    asked.anew = question;
+    attempt_.update_state(Json{{std::string(request_prefix) + asked.id, asked_json(asked)}});
+    requests_.add(asked);
+    return settle_request(asked);
+  }
+  answer->to = question;
   answers_.insert_or_assign(asked.id, *answer);
   const Json settled = answer->expired ? Json{{"expired", true}} : Json{{"value", answer->value}};
   attempt_.update_state(Json{{std::string(answer_prefix) + asked.id, settled}});
@@ -65,7 +79,7 @@ Result<bool> Driver::go_on_without_answers() {
   // All are settled before any begins: handlers read the answers without a lock.
   std::vector<bool> settled(parked_.size(), false);
   for (std::size_t i = 0; i < parked_.size(); ++i) {
-    for (const Asked& asked : parked_[i].asked) {
+    for (Asked& asked : parked_[i].asked) {
       TRIAGE_TRY(now, settle_request(asked));
       if (now) settled[i] = true;
     }
@@ -88,7 +102,7 @@ void Driver::store_asked(const Ended& ended) {
   Json patch = Json::object();
   for (const Asked& asked : ended.asked) {
     const auto known = requests_.find(asked.id);
-    if (known && known->branch == asked.branch) continue;
+    if (known && known->branch == asked.branch && known->anew == asked.anew) continue;
     patch[std::string(request_prefix) + asked.id] = asked_json(asked);
     const std::string answer = std::string(answer_prefix) + asked.id;
     if (answers_.contains(asked.id)) patch[answer] = nullptr;  // That was to another question.

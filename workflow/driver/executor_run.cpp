@@ -119,13 +119,6 @@ bool Driver::take_decision(Ended& ended, const Decided& so_far) {
   return true;
 }
 
-// How many of its requests an edited branch has asked itself.
-int Driver::asked_here(const Delivery& delivery) const {
-  if (around_.branch.empty()) return 0;
-  return requests_.asked_by(around_.branch,
-                            requests_of(plan_.nodes[delivery.node].path, delivery.occurrence));
-}
-
 // What the delivery's own run is for: if any of it is different, it is another run.
 Json Driver::executor_task(const Delivery& delivery) const {
   const std::string& path = plan_.nodes[delivery.node].path;
@@ -134,7 +127,12 @@ Json Driver::executor_task(const Delivery& delivery) const {
             {"input", digest_of(delivery.message)},
             {"answers", answered(answers_, path, delivery.occurrence)}};
   if (!around_.rolled_back.is_null()) task["rolled_back"] = around_.rolled_back;
-  if (const int asked = asked_here(delivery); asked > 0) task["asked_here"] = asked;
+  int asked_here = 0;  // By an edited branch itself.
+  for (const auto& [id, asked] : requests_.of(requests_of(path, delivery.occurrence))) {
+    if (!around_.branch.empty() && asked.branch == around_.branch) ++asked_here;
+    if (!asked.anew.empty()) task["anew"].push_back(asked.anew);
+  }
+  if (asked_here > 0) task["asked_here"] = asked_here;
   // It had finished, but its inputs differ now, so that result no longer applies.
   const Json* outdated =
       before_.empty() ? nullptr : before_.find(finished_key(path, delivery.occurrence));

@@ -20,6 +20,7 @@ Json asked_json(const Asked& asked) {
             {"type", asked.type},
             {"payload", asked.payload}};
   if (!asked.branch.empty()) json["branch"] = asked.branch;
+  if (!asked.anew.empty()) json["anew"] = asked.anew;
   if (asked.expires) json["expires_ms"] = asked.expires->time_since_epoch().count();
   return json;
 }
@@ -30,7 +31,8 @@ Asked asked_from(const std::string& id, const Json& json) {
               .port = json.value("port", std::string()),
               .type = json.value("type", std::string()),
               .payload = json.value("payload", Json()),
-              .branch = json.value("branch", std::string())};
+              .branch = json.value("branch", std::string()),
+              .anew = json.value("anew", std::string())};
   if (json.contains("expires_ms")) {
     asked.expires = WallTime(
         std::chrono::milliseconds(json["expires_ms"].get<std::chrono::milliseconds::rep>()));
@@ -40,9 +42,16 @@ Asked asked_from(const std::string& id, const Json& json) {
 
 std::optional<Answer> answer_from(const Json& stored) {
   if (!stored.is_object()) return std::nullopt;
-  if (stored.contains("value")) return Answer{.value = stored.at("value")};
-  if (stored.contains("expired")) return Answer{.expired = true};
-  return std::nullopt;
+  const auto to = stored.find("question");
+  Answer answer{.expired = !stored.contains("value")};
+  if (answer.expired && !stored.contains("expired")) return std::nullopt;
+  if (!answer.expired) answer.value = stored.at("value");
+  if (to != stored.end() && to->is_string()) answer.to = to->get<std::string>();
+  return answer;
+}
+
+std::string question_of(std::string_view type, const Json& payload) {
+  return triage::detail::digest(std::string(type) + "\n" + show(payload)).substr(0, 16);
 }
 
 std::vector<Asked> open_requests(const State& state) {
@@ -86,31 +95,32 @@ std::optional<Asked> KnownRequests::find(const std::string& id) const {
   return asked_from(id, *before);
 }
 
-int KnownRequests::asked_by(const std::string& branch, const std::string& prefix) const {
-  std::set<std::string> ids;
-  const auto count = [&](const Asked& asked) {
-    if (asked.branch == branch && asked.port != decision_port) ids.insert(asked.id);
-  };
+std::map<std::string, Asked> KnownRequests::of(const std::string& prefix) const {
+  std::map<std::string, Asked> all;
   if (!before_.empty()) {
     const std::string keys = std::string(request_prefix) + prefix;
     const State::Values& values = *before_.values();
     for (auto one = values.lower_bound(keys); one != values.end() && one->first.rfind(keys, 0) == 0;
          ++one) {
-      count(asked_from(one->first.substr(request_prefix.size()), *one->second));
+      std::string id = one->first.substr(request_prefix.size());
+      Asked asked = asked_from(id, *one->second);
+      all.emplace(std::move(id), std::move(asked));
     }
   }
   const std::scoped_lock lock(mutex_);
   for (auto one = added_.lower_bound(prefix);
        one != added_.end() && one->first.rfind(prefix, 0) == 0; ++one) {
-    count(one->second);
+    all.insert_or_assign(one->first, one->second);
   }
-  return static_cast<int>(ids.size());
+  std::erase_if(all, [](const auto& one) { return one.second.port == decision_port; });
+  return all;
 }
 
 std::string answer_signal(const Asked& asked, std::string_view timeline) {
   std::string what = asked.id;
   if (!timeline.empty()) what += "\n" + std::string(timeline);
   if (!asked.branch.empty()) what += "\nbranch " + asked.branch;
+  if (!asked.anew.empty()) what += "\nanew " + asked.anew;
   return "triage/answer/" + triage::detail::digest(what).substr(0, 32);
 }
 

@@ -27,6 +27,7 @@ struct Asked {
   std::optional<WallTime> expires{};
   std::string branch{};  // The edited branch that asked it; empty: another run. Of a decision: the
                          // run that asks for it.
+  std::string anew{};    // Its question_of(), if another question had its id before.
   std::string signal{};  // The signal that answers it; only set if read from a store.
 };
 
@@ -34,6 +35,7 @@ struct Asked {
 struct Answer {
   Json value{};
   bool expired = false;  // Not answered in time.
+  std::string to{};      // The question_of() what was asked; empty: unknown.
 };
 using Answers = std::map<std::string, Answer, std::less<>>;  // By request.
 
@@ -45,7 +47,9 @@ using Answers = std::map<std::string, Answer, std::less<>>;  // By request.
 [[nodiscard]] std::vector<Asked> open_requests(const State& state);
 // Those that `run` waits for: a branch asks for its own decisions.
 [[nodiscard]] std::vector<Asked> open_requests(const State& state, const RunId& run);
-// {"value"} or {"expired"}, as stored and sent; empty if it is neither.
+// A digest of what is asked. An answer to one question is none to another.
+[[nodiscard]] std::string question_of(std::string_view type, const Json& payload);
+// {"value"} or {"expired"}, as stored and sent, then with the "question"; empty if it is neither.
 [[nodiscard]] std::optional<Answer> answer_from(const Json& stored);
 
 // The requests of the state at the start of an attempt, and those added since. Copying the state in
@@ -55,8 +59,8 @@ class KnownRequests {
   void begin_with(State before) { before_ = std::move(before); }
   void add(const Asked& asked);
   [[nodiscard]] std::optional<Asked> find(const std::string& id) const;
-  // How many whose ids begin so this branch has asked itself, without decisions.
-  [[nodiscard]] int asked_by(const std::string& branch, const std::string& prefix) const;
+  // Those whose ids begin so, by id, without decisions.
+  [[nodiscard]] std::map<std::string, Asked> of(const std::string& prefix) const;
 
  private:
   State before_{};

@@ -341,7 +341,10 @@ Result<void> WorkflowRun::Body::answer(std::string_view request, const Json& ans
   // A second answer is refused even if it is equal: only one may win.
   const std::string nonce =
       std::to_string((options_.random ? options_.random : real_random())->next());
-  auto sent = agent_.signal(id(), one.signal, Json{{"value", answer}, {"nonce", nonce}});
+  auto sent = agent_.signal(id(), one.signal,
+                            Json{{"value", answer},
+                                 {"nonce", nonce},
+                                 {"question", detail::question_of(one.type, one.payload)}});
   if (!sent && sent.error().code == Errc::conflict) {
     return Error{Errc::conflict,
                  "request \"" + printable(request) + "\" has been answered before, or has expired"};

@@ -24,7 +24,8 @@ bool optional(const Json& object, const char* key, bool (*passes)(const Json&)) 
 bool is_request(const Json& value) {
   return value.is_object() && optional(value, "executor", is_text) &&
          optional(value, "port", is_text) && optional(value, "type", is_text) &&
-         optional(value, "branch", is_text) && optional(value, "expires_ms", is_whole);
+         optional(value, "branch", is_text) && optional(value, "anew", is_text) &&
+         optional(value, "expires_ms", is_whole);
 }
 bool is_answer(const Json& value) {
   return value.is_null() ||
