@@ -59,7 +59,7 @@ Result<void> Driver::load(Driven& driven) {
   requests_.begin_with(before_);
   parts_.begin_with(before_);
   note_timeline(driven);
-  note_rollback();
+  note_rollback(driven);
   if (stopped_from(before_.find(stopped_key))) {
     attempt_.update_state(Json{{std::string(stopped_key), nullptr}});
   }
@@ -252,7 +252,8 @@ void Driver::perform(Ended& ended) {
   }
   if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
   if (gave_up(ended)) ended.status = Status::not_begun;
-  if (ended.status == Status::failed) take_instead(ended);
+  const bool rolls_back = ended.rollback && rollbacks_ < body_.spec().options.max_rollbacks;
+  if (ended.status == Status::failed && !rolls_back) take_instead(ended);
   store_ended(ended);
   if (options_.at_work != nullptr) (*options_.at_work)[ended.delivery.node] = 0;
 }

@@ -51,6 +51,7 @@ struct Driven {
   Json state{};
   std::optional<Error> error{};              // Set if the library, not an executor, ended the run.
   std::optional<RecoveryAction> rollback{};  // Of the whole run, as decided by a policy.
+  int rollbacks = 0;                         // That this process knows of.
   std::vector<Viewed> deliveries{};
   std::optional<Stopped> stopped{};
   std::optional<std::string> timeline{};  // Of the run's requests, as of its latest attempt.
@@ -77,7 +78,7 @@ struct DriverOptions {
 
 // The policy of the outer run for a driver that ended without a result, which `driven` describes.
 // Rolls back at most `max_rollbacks` times.
-[[nodiscard]] FailurePolicy outer_policy(const Driven& driven, int max_rollbacks);
+[[nodiscard]] FailurePolicy outer_policy(Driven& driven, int max_rollbacks);
 // The options that identify a workflow's run, for starting, continuing and branching.
 [[nodiscard]] AgentOptions outer_options(std::string workflow,
                                          std::shared_ptr<CheckpointStore> store);
@@ -134,6 +135,7 @@ class Driver {
   [[nodiscard]] std::string known_to(std::size_t node) const;
   [[nodiscard]] bool knows_the_same(std::size_t node, const Finished& finished) const;
   [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
+  [[nodiscard]] Result<Finished> replaced(const Delivery& delivery, Message message) const;
   void take_instead(Ended& ended);
   void note(const Ended& ended, Ran how);
   void tell(const Ended& ended, Ran how) const;
@@ -172,7 +174,7 @@ class Driver {
   void note_stopped(Driven& driven, Stopped how);
   [[nodiscard]] Result<bool> end_superstep();
   void drop_unreached();
-  void note_rollback();
+  void note_rollback(const Driven& driven);
   void note_timeline(Driven& driven);
   [[nodiscard]] bool go_on_within_budget();
   [[nodiscard]] Error budget_spent(Driven& driven);
@@ -189,6 +191,7 @@ class Driver {
   DriverOptions options_;
   State before_{};  // The state at the start of the attempt.
   std::string timeline_{};
+  int rollbacks_ = 0;  // Of the whole run so far.
   Answers answers_{};
   KnownRequests requests_{};
   Parts parts_{};

@@ -17,14 +17,15 @@ constexpr double least_cost_usd = 1e-9;
 
 // Executors' own policies have already handled a failure that arrives here. A waiting run is due
 // when the first of its requests expires.
-FailurePolicy outer_policy(const Driven& driven, int max_rollbacks) {
+FailurePolicy outer_policy(Driven& driven, int max_rollbacks) {
   FailurePolicy policy;
   policy.otherwise(Strategy("workflow", [&driven, max_rollbacks](const FailureContext& failure) {
-    const auto before =
+    const auto before = static_cast<int>(
         std::count_if(failure.history.begin(), failure.history.end(), [](const HistoryEntry& one) {
           return one.action == RecoveryAction::Kind::rollback && !one.refused;
-        });
+        }));
     if (driven.rollback && before < max_rollbacks) {
+      driven.rollbacks = before + 1;
       return *driven.rollback;
     }
     if (failure.classification.reason == pending_reason) {
@@ -120,7 +121,17 @@ Error Driver::left_over(Driven& driven, StopKind how, Failure failure) {
 }
 
 // Results of the runs below it from before the run's rollback, or restore, no longer count.
-void Driver::note_rollback() {
+void Driver::note_rollback(const Driven& driven) {
+  // A branch begins to count anew.
+  const Json* counted = before_.find(rollbacks_key);
+  if (counted != nullptr && counted->value("run", RunId()) == attempt_.run_id()) {
+    rollbacks_ = counted->value("count", 0);
+  }
+  if (driven.rollbacks > rollbacks_) {
+    rollbacks_ = driven.rollbacks;
+    attempt_.update_state(Json{
+        {std::string(rollbacks_key), Json{{"run", attempt_.run_id()}, {"count", rollbacks_}}}});
+  }
   const Recovery* recovery = attempt_.recovery();
   const bool rolled_back =
       recovery != nullptr && recovery->action == RecoveryAction::Kind::rollback;

@@ -83,10 +83,26 @@ Result<void> Driver::route_again(const Delivery& delivery, Finished& finished) c
   return outcome::success();
 }
 
+// What a delivery ends with if this takes the place of its result: it goes where a result would.
+Result<Finished> Driver::replaced(const Delivery& delivery, Message message) const {
+  message = completed(std::move(message));
+  TRIAGE_TRYV(check_json(message.json(), "what is sent instead"));
+  Finished finished = begun_as(plan_, delivery, around_.stored);
+  finished.began = known_to(delivery.node);
+  const auto* exits = &plan_.nodes[delivery.node].edges;
+  if (exits->empty()) exits = exits_of_output(plan_, delivery.node);
+  if (exits == nullptr) {
+    finished.outputs.push_back(std::move(message));
+    return outcome::success(std::move(finished));
+  }
+  TRIAGE_TRY(routes, routes_of(plan_, *exits, message));
+  finished.sent.push_back({std::move(message), std::move(routes)});
+  return outcome::success(std::move(finished));
+}
+
 // An executor that defines a replacement for its failed result lets the others continue.
 void Driver::take_instead(Ended& ended) {
-  const PlanNode& node = plan_.nodes[ended.delivery.node];
-  const ExecutorOptions& own = node.spec->options;
+  const ExecutorOptions& own = plan_.nodes[ended.delivery.node].spec->options;
   if (!own.instead || attempt_.error() || stop_.stop_requested()) return;
   Error error(Errc::escalated, "");
   try {
@@ -103,15 +119,12 @@ void Driver::take_instead(Ended& ended) {
     ended.thrown = nullptr;
   };
   try {
-    Message message = completed(own.instead(error));
-    auto checked = check_json(message.json(), "what is sent instead");
-    auto routes = routes_of(plan_, node.edges, message);
-    if (!checked || !routes) return fail(checked ? routes.error().detail : checked.error().detail);
-    Finished finished = begun_as(plan_, ended.delivery, around_.stored);
-    finished.began = known_to(ended.delivery.node);
-    if (own.instead_is_failure) finished.failed = error.detail.empty() ? "failed" : error.detail;
-    finished.sent.push_back({std::move(message), std::move(routes).value()});
-    ended.finished = std::move(finished);
+    auto finished = replaced(ended.delivery, own.instead(error));
+    if (!finished) return fail(finished.error().detail);
+    ended.finished = std::move(finished).value();
+    if (own.instead_is_failure) {
+      ended.finished.failed = error.detail.empty() ? "failed" : error.detail;
+    }
     ended.status = Status::done;
   } catch (const std::exception& e) {
     fail(triage::detail::json_words(e.what()));

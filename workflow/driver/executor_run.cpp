@@ -46,7 +46,8 @@ FailurePolicy fail_at_once() {
 }
 
 // The executor's policy, except for what the workflow carries out: its rollback, and a person's
-// decision, which is a request like others. Both end the executor's run.
+// decision, which is a request like others. Both end the executor's run, and so does a fallback,
+// which is sent on.
 FailurePolicy Driver::for_the_workflow(const ExecutorOptions& own, Ended& ended) {
   FailurePolicy policy;
   policy.otherwise(Strategy(
@@ -56,6 +57,19 @@ FailurePolicy Driver::for_the_workflow(const ExecutorOptions& own, Ended& ended)
         if (action.kind == RecoveryAction::Kind::suspend) {
           ask_for_decision(ended, action, failure.text);
           return RecoveryAction::escalate("the failure waits for a decision: " + failure.text);
+        }
+        if (action.kind == RecoveryAction::Kind::fallback && action.value) {
+          auto finished = replaced(ended.delivery, message_of_inputs(*action.value));
+          if (!finished) {
+            return RecoveryAction::escalate(failure.text +
+                                            " (and the fallback: " + finished.error().detail + ")");
+          }
+          // The executor's run ends with what is stored of a delivery, like any other.
+          Json none;
+          action.value = std::make_shared<const Json>(
+              stored_form({.delivery = ended.delivery, .finished = std::move(finished).value()},
+                          {.fresh = none}));
+          return action;
         }
         const bool rolls_back = action.kind == RecoveryAction::Kind::rollback &&
                                 own.rollback == RollbackScope::workflow;
@@ -205,10 +219,12 @@ void Driver::call_under_policy(Ended& ended) {
     if (!ended.decides) ended.error = std::move(done).error();
     return;
   }
-  if (ended.status == Status::parked || called) return;
+  if (ended.status == Status::parked || (called && ended.status == Status::done)) return;
   const std::string key = finished_key(node.path, ended.delivery.occurrence);
   auto finished = from_stored(plan_, parts_, key, done.value());
   ended.status = finished ? Status::done : Status::failed;
+  ended.thrown = nullptr;
+  ended.error.reset();
   if (finished) {
     ended.finished = std::move(finished).value();
   } else {

@@ -100,7 +100,8 @@ Result<Json> WorkflowRun::Body::drive(const Json& task, Attempt& attempt) {
     if (id_.empty()) id_ = attempt.run_id();
     looked_ = true;
   }
-  driven_ = {.begun = true, .timeline = std::move(driven_.timeline)};
+  driven_ = {
+      .begun = true, .rollbacks = driven_.rollbacks, .timeline = std::move(driven_.timeline)};
   const detail::WorkflowBody& body = *workflow_.body();
   const Json& started_with = task.at("parts");
   const State state = attempt.state();

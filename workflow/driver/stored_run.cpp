@@ -123,7 +123,7 @@ Result<void> make_branch(std::shared_ptr<CheckpointStore> store, const std::stri
                          const Fork& edits) {
   std::stop_source stopped;
   stopped.request_stop();
-  const Driven nothing;
+  Driven nothing;
   const TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>> agent(
       [](const Json&, Attempt&) -> Result<Json> { return Json(); }, outer_policy(nothing, 0),
       outer_options(workflow, std::move(store)));

@@ -48,6 +48,7 @@ inline constexpr std::string_view timeline_key = "triage/timeline";      // Sinc
 inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
 inline constexpr std::string_view resources_key = "triage/resources";
 inline constexpr std::string_view rolled_back_key = "triage/rolled_back";  // The attempt since it.
+inline constexpr std::string_view rollbacks_key = "triage/rollbacks";  // How many of the whole run.
 inline constexpr std::string_view root_key = "triage/root";    // Of a branch: the first origin.
 inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".

@@ -54,6 +54,9 @@ bool is_resources(const Json& value) {
 bool is_parts(const Json& value) {
   return value.is_null() || (value.is_object() && std::all_of(value.begin(), value.end(), is_text));
 }
+bool is_rollbacks(const Json& value) {
+  return value.is_object() && optional(value, "run", is_text) && optional(value, "count", is_whole);
+}
 bool is_name(const Json& value) { return value.is_null() || value.is_string(); }
 bool is_number(const Json& value) { return value.is_null() || value.is_number_integer(); }
 
@@ -76,6 +79,7 @@ constexpr LibraryKey library_keys[] = {
     {timeline_key, false, is_name, "a text"},
     {root_key, false, is_name, "a text"},
     {rolled_back_key, false, is_number, "a number of an attempt"},
+    {rollbacks_key, false, is_rollbacks, "an object with \"run\" and \"count\""},
 };
 
 }  // namespace

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// What is sent instead of an executor's failed result: by its options, or by a FALLBACK.
+#include "kit.hpp"
+#include "triage/policies/fallback.hpp"
+#include "triage/policies/rollback.hpp"
+
+#include <atomic>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+
+namespace {
+
+Result<int> down(const int&) { return Error{Errc::io, "down"}; }
+int same(const int& n) { return n; }
+
+ExecutorOptions minus_one() {
+  return {.instead = [](const Error&) { return make_message(-1); }, .instead_is_failure = false};
+}
+
+Workflow failing_last(ExecutorOptions options) {
+  return built(WorkflowBuilder("inner").executor("a", down, std::move(options)).start("a"));
+}
+
+}  // namespace
+
+TEST_CASE("what the last executor of a nested workflow sends instead goes where its output goes",
+          "[workflow][instead]") {
+  const auto store = memory();
+  WorkflowRun run(built(WorkflowBuilder("w")
+                            .executor("in", failing_last(minus_one()))
+                            .executor("z", same)
+                            .start("in")
+                            .edge("in", "z")),
+                  {.run_id = "w", .store = store});
+  for (int i = 0; i < 2; ++i) {
+    const auto done = run.start_or_resume(1);
+    REQUIRE_OK(done);
+    CHECK(done.value().value() == -1);
+  }
+}
+
+TEST_CASE("what the last executor sends instead is an output", "[workflow][instead]") {
+  WorkflowRun run(failing_last(minus_one()), {.run_id = "w", .store = memory()});
+  for (int i = 0; i < 2; ++i) {
+    const auto done = run.start_or_resume(1);
+    REQUIRE_OK(done);
+    REQUIRE(done.value().outputs.size() == 1);
+    CHECK(done.value().value() == -1);
+  }
+}
+
+TEST_CASE("what is sent instead waits until the workflow has rolled back as often as it may",
+          "[workflow][instead]") {
+  const int good = GENERATE(2, 100);
+  std::atomic<int> made{0};
+  ExecutorOptions checks = minus_one();
+  checks.policy.emplace().otherwise(rollback({.back = 1, .or_start = true}));
+  checks.rollback = RollbackScope::workflow;
+  WorkflowRun run(built(WorkflowBuilder("w", {.max_rollbacks = 2})
+                            .executor("make", stateless([&made](const int&) { return ++made; }))
+                            .executor("check", stateless([good](const int& n) -> Result<int> {
+                                        if (n < good) return Error{Errc::io, "bad"};
+                                        return n;
+                                      }),
+                                      checks)
+                            .executor("z", same)
+                            .start("make")
+                            .chain({"make", "check", "z"})),
+                  {.run_id = "w", .store = memory()});
+  const auto done = run.run(1);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == (good == 2 ? 2 : -1));
+  CHECK(made == (good == 2 ? 2 : 3));
+}
+
+TEST_CASE("the fallback of an executor's policy is sent on", "[workflow][instead]") {
+  ExecutorOptions falls_back;
+  falls_back.policy.emplace().otherwise(fallback(7));
+  std::atomic<int> seen{0};
+  WorkflowRun run(built(WorkflowBuilder("w")
+                            .executor("a", down, falls_back)
+                            .executor("z", stateless([&seen](const int& n) {
+                                        ++seen;
+                                        return n;
+                                      }))
+                            .start("a")
+                            .edge("a", "z")),
+                  {.run_id = "w", .store = GENERATE(memory(), nullptr)});
+  const auto done = run.run(1);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 7);
+  CHECK(seen == 1);
+}
+
+TEST_CASE("a fallback that is found again is sent on, too", "[workflow][instead]") {
+  ExecutorOptions falls_back;
+  falls_back.policy.emplace().otherwise(fallback(Json{{"pages", Json::array()}}));
+  std::atomic<bool> broken{true};
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", down, falls_back)
+                               .executor("z", stateless([&](const Json& json) -> Result<Json> {
+                                           if (broken) return Error{Errc::io, "down"};
+                                           return json;
+                                         }))
+                               .start("a")
+                               .edge("a", "z"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory()});
+  CHECK_ERRC(Errc::io, run.run(1));
+  broken = false;
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == Json{{"pages", Json::array()}});
+}
