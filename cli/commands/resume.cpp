@@ -112,7 +112,8 @@ std::function<ExitStatus()> resume(CLI::App& arguments) {
   arguments.add_flag("--all", given->all, "Those, and every run whose supervisor is gone.");
   arguments.add_flag("--accept-changed", given->accept_changed,
                      "Go on with RUN although its adapter or the protocol is another one now.");
-  arguments.add_flag("--revive", given->revive, "Go on with RUN although it was aborted or poisoned.");
+  arguments.add_flag("--revive", given->revive,
+                     "Go on with RUN although it was aborted or poisoned.");
   declare_session(arguments, given->session);
   arguments.footer(
       "Example: triage resume --due\n\n"
