@@ -2,7 +2,6 @@
 // Reading journals in the Redis store.
 #include "redis_numbers.hpp"
 #include "redis_store.hpp"
-#include "storage/leave_out_newer.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -108,6 +107,15 @@ void take_entry(const RunId& run, const redisReply& entry, SequenceRange range,
     if (seq < range.first || seq > range.last) continue;
     take_record(run, record_in(seq, view_of(fields->element[i + 1])), out);
   }
+}
+
+// Leaves out what was appended since the run's facts were read: a reading is the run as it was
+// then.
+void leave_out_newer(JournalReading& reading) {
+  if (reading.info.damaged) return;  // What its last record is may not be known.
+  const Sequence last = reading.info.last;
+  std::erase_if(reading.records, [last](const Record& one) { return one.seq() > last; });
+  std::erase_if(reading.damaged, [last](const DamagedRecord& one) { return one.seq > last; });
 }
 
 }  // namespace
