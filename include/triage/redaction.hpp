@@ -28,9 +28,9 @@ class Redactor {
 };
 
 // Redacts every text in the value, every name of a member, and every whole number that is a secret
-// when written as a text. A member whose name marks it as
-// secret loses its texts and its numbers of six digits or more; so do the values of pairs such as
-// ["Authorization", "Bearer …"] and {"name": "Cookie", "value": "…"}.
+// when written as a text. A member whose name marks it as secret loses its texts and its numbers of
+// six digits or more; so do the values of pairs such as ["Authorization", "Bearer …"] and {"name":
+// "Cookie", "value": "…"}.
 void redact(Json& value, const Redactor& redactor);
 namespace detail {
 // Leaves names of members and numbers as they are, for values with fields of the library.

@@ -94,11 +94,11 @@ bool Effects::call_again(const std::string& key, const EffectState& effect) {
 Effects::Undone Effects::compensate_after(Sequence target) {
   Undone undone;
   for (const auto& [key, effect] : undoable_after(target, Find::in_place)) {
-    auto problem = compensate(key, effect, &undone.prevented);
-    if (!problem) continue;
-    std::string text = effect_name(key) + " could not be undone: " + *problem;
-    if (undone.prevented) {
-      undone.prevented->detail = std::move(text);
+    const Undoing one = compensate(key, effect);
+    if (!one.problem) continue;
+    std::string text = effect_name(key) + " could not be undone: " + *one.problem;
+    if (one.prevented) {
+      undone.prevented = Error{one.prevented->code, std::move(text)};
       break;
     }
     {
@@ -120,46 +120,39 @@ Input Effects::leave_undoing(Sequence target, const Error& why) {
   return Input::stopped;
 }
 
-// Why the effect is or may still be in place; empty if it was undone.
-// prevented: set if nobody has tried, because the run was stopped or its store fails.
-std::optional<std::string> Effects::compensate(const std::string& key, const EffectState& effect,
-                                               std::optional<Error>* prevented) {
+Effects::Undoing Effects::compensate(const std::string& key, const EffectState& effect) {
   const Compensation* compensation = find_compensation(key, effect, nullptr);
   if (compensation == nullptr) {
-    return effect.compensation && !effect.compensation->empty()
-               ? "its compensation \"" + printable(*effect.compensation) + "\" is not registered"
-               : "its compensation was a function of the process that died; register it by name";
+    return {.problem = effect.compensation && !effect.compensation->empty()
+                           ? "its compensation \"" + printable(*effect.compensation) +
+                                 "\" is not registered"
+                           : "its compensation was a function of the process that died; register "
+                             "it by name"};
   }
   const CompensationOptions& how = run_.core_.options.compensation;
   Duration delay = how.delay;
-  std::optional<std::string> problem;
+  Undoing undoing;
   for (int attempt = 1; attempt <= how.max_attempts; ++attempt) {
     const Duration twice(saturating_add(delay.count(), delay.count()));
     if (attempt > 1 && !wait(std::exchange(delay, twice))) {
-      *prevented = Error{Errc::cancelled, ""};
+      undoing.prevented = Error{Errc::cancelled, "the stop token was triggered"};
       break;
     }
-    bool in_doubt = false;
-    prevented->reset();
-    problem = call_compensation(key, effect, *compensation, &in_doubt, prevented);
-    if (!problem || in_doubt) break;
+    undoing = call_compensation(key, effect, *compensation);
+    if (!undoing.problem || undoing.in_doubt) break;
   }
-  return problem;
+  return undoing;
 }
 
-std::optional<std::string> Effects::call_compensation(const std::string& key,
-                                                      const EffectState& effect,
-                                                      const Compensation& compensation,
-                                                      bool* in_doubt,
-                                                      std::optional<Error>* prevented) {
+Effects::Undoing Effects::call_compensation(const std::string& key, const EffectState& effect,
+                                            const Compensation& compensation) {
   EffectCall call = call_of(key, effect, true);
   if (auto durable = record_durably(RecordKind::compensation_intended, key, effect,
                                     Json{{"idempotency_key", call.idempotency_key}});
       !durable) {
     record(RecordKind::compensation_withdrawn, key, effect,
            Json{{"cause", "the intent could not be stored"}});
-    *prevented = durable.error();
-    return "the store failed: " + durable.error().detail;
+    return {.problem = "the store failed: " + durable.error().detail, .prevented = durable.error()};
   }
   run_.emit(EventKind::compensation_started, {.text = key});
   if (effect.result) call.result = *effect.result;
@@ -169,38 +162,36 @@ std::optional<std::string> Effects::call_compensation(const std::string& key,
   } catch (const EffectNotDone& not_done) {
     static_cast<void>(record_durably(RecordKind::compensation_withdrawn, key, effect,
                                      Json{{"cause", not_done.what()}}));
-    return not_done.what();
+    return {.problem = not_done.what()};
   } catch (...) {
     std::string cause = current_exception_text();
     if (run_.now() > *call.deadline) cause += " (after its time was up)";
-    return settle_thrown(key, effect, compensation, std::move(cause), in_doubt);
+    return settle_thrown(key, effect, compensation, std::move(cause));
   }
   if (auto kept = record_durably(RecordKind::compensation_completed, key, effect, Json::object());
       !kept) {
     const Lock lock(run_.mutex_);
     run_.data_->journal.doubt_effect(key);
-    *in_doubt = true;
-    return "it was undone, but that could not be stored: " + kept.error().detail;
+    return {.problem = "it was undone, but that could not be stored: " + kept.error().detail,
+            .in_doubt = true};
   }
   run_.emit(EventKind::compensation_completed, {.text = key});
-  return std::nullopt;
+  return {};
 }
 
 // The compensation threw, so how far it got is unknown.
-std::optional<std::string> Effects::settle_thrown(const std::string& key, const EffectState& effect,
-                                                  const Compensation& compensation,
-                                                  std::string cause, bool* in_doubt) {
+Effects::Undoing Effects::settle_thrown(const std::string& key, const EffectState& effect,
+                                        const Compensation& compensation, std::string cause) {
   const Reconciled found = settle_compensation(key, effect, nullptr);
-  if (found.answer == Reconciled::Answer::done) return std::nullopt;
-  if (found.answer == Reconciled::Answer::not_done) return cause;
+  if (found.answer == Reconciled::Answer::done) return {};
+  if (found.answer == Reconciled::Answer::not_done) return {.problem = std::move(cause)};
   if (compensation.semantics() != EffectSemantics::at_most_once) {
     static_cast<void>(
         record_durably(RecordKind::compensation_withdrawn, key, effect, Json{{"cause", cause}}));
-    return cause;
+    return {.problem = std::move(cause)};
   }
-  *in_doubt = true;
   run_.emit(EventKind::effect_in_doubt, {.text = key});
-  return cause + "; nobody knows whether it happened" + found.reason;
+  return {.problem = cause + "; nobody knows whether it happened" + found.reason, .in_doubt = true};
 }
 
 Reconciled Effects::settle_compensation(std::string_view key, const EffectState& known,

@@ -131,18 +131,17 @@ class Effects {
                                                       const EffectOptions* options) const;
   [[nodiscard]] std::vector<std::pair<std::string, EffectState>> undoable_after(Sequence target,
                                                                                 Find what) const;
-  [[nodiscard]] std::optional<std::string> compensate(const std::string& key,
-                                                      const EffectState& effect,
-                                                      std::optional<Error>* prevented);
-  [[nodiscard]] std::optional<std::string> call_compensation(const std::string& key,
-                                                             const EffectState& effect,
-                                                             const Compensation& compensation,
-                                                             bool* in_doubt,
-                                                             std::optional<Error>* prevented);
-  [[nodiscard]] std::optional<std::string> settle_thrown(const std::string& key,
-                                                         const EffectState& effect,
-                                                         const Compensation& compensation,
-                                                         std::string cause, bool* in_doubt);
+  // What came of undoing one effect.
+  struct Undoing {
+    std::optional<std::string> problem{};  // Why it is or may still be in place; empty: undone.
+    bool in_doubt = false;                 // It may have been undone.
+    std::optional<Error> prevented{};  // Nobody has tried: the run was stopped, or its store fails.
+  };
+  [[nodiscard]] Undoing compensate(const std::string& key, const EffectState& effect);
+  [[nodiscard]] Undoing call_compensation(const std::string& key, const EffectState& effect,
+                                          const Compensation& compensation);
+  [[nodiscard]] Undoing settle_thrown(const std::string& key, const EffectState& effect,
+                                      const Compensation& compensation, std::string cause);
   [[nodiscard]] bool call_again(const std::string& key, const EffectState& effect);
   [[nodiscard]] bool wait(Duration delay);
 

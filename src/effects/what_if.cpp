@@ -12,10 +12,7 @@ namespace triage::inline v0_1::detail {
 bool Run::refuses_effects() const {
   {
     const Lock lock(mutex_);
-    if (data_ && data_->journal.start().is_object() &&
-        data_->journal.start().contains("refuses_effects")) {
-      return true;
-    }
+    if (data_ && data_->journal.start().contains("refuses_effects")) return true;
   }
   return options_.parent != nullptr && options_.parent->run_->refuses_effects();
 }

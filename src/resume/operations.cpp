@@ -21,7 +21,6 @@ using namespace detail;
 using Status = EffectState::Status;
 
 const std::string_view tickets = own_space(OwnSpace::suspensions);
-constexpr std::size_t longest_who = 256;
 
 Clock& clock_of(const OperatorOptions& options) {
   return options.clock ? *options.clock : *real_clock();
@@ -33,10 +32,7 @@ class HeldRun {
   static Result<HeldRun> take(CheckpointStore& store, const RunId& run,
                               const OperatorOptions& options) {
     TRIAGE_TRYV(check_run_id(run));
-    if (options.who.size() > longest_who) {
-      return Error{Errc::invalid_argument, "who has " + std::to_string(options.who.size()) +
-                                               " bytes; allowed are 0 to 256"};
-    }
+    TRIAGE_TRYV(check_who(options.who));
     HeldRun held(store);
     store.queue().retry_releases();
     TRIAGE_TRY(lease, run_catching([&] { return store.acquire(run); }));

@@ -59,9 +59,8 @@ Input Run::end_run() {
   const Situation& s = data_->situation();
   record_once();
   const Errc code = s.ending.code;
-  end_in_store(end_status(code), Json{{"detail", s.ending.detail},
-                                      {"error", to_string(code)},
-                                      {"uncounted", code == Errc::in_doubt}});
+  end_in_store(end_status(code), Json{{"detail", s.ending.detail}, {"error", to_string(code)}},
+               code == Errc::in_doubt);
   data_->outcome = std::make_unique<Error>(code, s.ending.detail);
   return Input::done;
 }

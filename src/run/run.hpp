@@ -202,7 +202,7 @@ class Run {
   Result<void> drain_strictly(Sequence at = 0);
   Result<void> store_end();  // Retries storing the run's end.
   void record_result(bool degraded);
-  void end_in_store(RunStatus status, Json fields);
+  void end_in_store(RunStatus status, Json fields, bool uncounted = false);
   void give_up_refused(Error why);
   void note_fenced();
   [[nodiscard]] std::optional<Error> refused_record() const;

@@ -97,6 +97,17 @@ struct RunData {
     writer.capacity = options.queue_capacity;
   }
   void report(Failure failure) { reported = std::make_shared<const Failure>(std::move(failure)); }
+  // The callable has failed with it: the doubt about an effect that try_effect has returned counts
+  // as if effect had thrown it. One about a nested run's effect is a failure like others.
+  void stick_to_doubt(const Error& error) {
+    if (sticky || error.code != Errc::in_doubt) return;
+    const auto& effects = journal.effects();
+    if (std::any_of(effects.begin(), effects.end(), [](const auto& one) {
+          return one.second.status == EffectState::Status::intended;
+        })) {
+      sticky = error;
+    }
+  }
 
   Journal journal{};
   RunWriter writer{};
@@ -115,18 +126,7 @@ struct RunData {
   std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
   Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};
-  std::optional<Error> sticky{};  // Ends the run when the callable returns.
-  // The callable has failed with it: the doubt about an effect that try_effect has returned counts
-  // as if effect had thrown it. One about a nested run's effect is a failure like others.
-  void stick_to_doubt(const Error& error) {
-    if (sticky || error.code != Errc::in_doubt) return;
-    const auto& effects = journal.effects();
-    if (std::any_of(effects.begin(), effects.end(), [](const auto& one) {
-          return one.second.status == EffectState::Status::intended;
-        })) {
-      sticky = error;
-    }
-  }
+  std::optional<Error> sticky{};         // Ends the run when the callable returns.
   std::uint64_t newest_call_tokens = 0;  // Recorded by the current attempt.
   std::size_t restored_steps = 0;        // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};

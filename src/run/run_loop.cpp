@@ -178,7 +178,7 @@ void Run::announce_start() {
 }
 
 Input Run::cancel(std::string detail, bool stopped_attempt) {
-  end_in_store(RunStatus::cancelled, Json{{"detail", detail}, {"uncounted", stopped_attempt}});
+  end_in_store(RunStatus::cancelled, Json{{"detail", detail}}, stopped_attempt);
   data().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
   return Input::stopped;
 }
@@ -286,9 +286,9 @@ Input Run::settle(Input result, bool out_of_time) {
     }
     Error error = *sticky;
     if (failed) name_failure(error);
-    end_in_store(end_status(error.code), Json{{"detail", error.detail},
-                                              {"error", to_string(error.code)},
-                                              {"uncounted", error.code == Errc::in_doubt}});
+    end_in_store(end_status(error.code),
+                 Json{{"detail", error.detail}, {"error", to_string(error.code)}},
+                 error.code == Errc::in_doubt);
     data_->outcome = std::make_unique<Error>(std::move(error));
     return Input::stopped;
   }

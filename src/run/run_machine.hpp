@@ -202,7 +202,6 @@ class RunMachine {
   Next escalation_answered();
   Next announce();
   Next act();
-  Next act_late(std::string problem);
   Next roll_back(Input input);
   Next undone();
   Next carried_out(Input input);

@@ -270,9 +270,9 @@ void Run::record_result(bool degraded) {
   record_fact(RecordKind::finished, std::move(fields), RunStatus::finished);
 }
 
-void Run::end_in_store(RunStatus status, Json fields) {
+void Run::end_in_store(RunStatus status, Json fields, bool uncounted) {
   if (!has_store()) return;
-  if (!fields.value("uncounted", false)) fields.erase("uncounted");
+  if (uncounted) fields["uncounted"] = true;
   fields["status"] = to_string(status);
   const Failing* failing = data_->made_failing.get();
   fields["type"] = to_string(failing != nullptr ? failing->context.type() : FailureType::unknown);

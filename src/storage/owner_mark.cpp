@@ -72,6 +72,11 @@ std::string describe_host() {
   return boot + "/" + (known ? std::to_string(space.st_ino) : std::string(unknown_part));
 }
 
+// A host that does not know itself says the same as any other such one.
+bool is_same_host(std::string_view theirs, std::string_view ours) {
+  return theirs == ours && theirs.find(unknown_part) == theirs.npos;
+}
+
 std::string name_of_file(std::string_view store) { return "triage-store-" + std::string(store); }
 
 // What /proc says about the file that the owner's object keeps open.
@@ -146,15 +151,6 @@ std::optional<OwnerParts> owner_parts(std::string_view text) {
   if (parts.size() == 5) owner.file = parts[4];
   return owner;
 }
-
-namespace {
-
-// A host that does not know itself says the same as any other such one.
-bool is_same_host(std::string_view theirs, std::string_view ours) {
-  return theirs == ours && theirs.find(unknown_part) == theirs.npos;
-}
-
-}  // namespace
 
 OwnerLife check_owner(std::string_view owner, std::string_view own, const LeaseKey& lease) {
   const auto theirs = owner_parts(owner);

@@ -4,17 +4,12 @@
 #include "storage/erase_unchanged.hpp"
 #include "triage/detail/try.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 
 namespace triage::inline v0_1 {
 namespace {
-
-// Few, as a run may go on between the look at it and its erasure; more than one, as a store may
-// erase several in one transaction.
-constexpr std::size_t at_once = 16;
 
 bool has_ended(const RunInfo& run) {
   return run.status != RunStatus::running && run.status != RunStatus::suspended;
@@ -80,27 +75,6 @@ Result<std::vector<RunInfo>> prunable(CheckpointStore& store, const RetentionRul
     bytes += own.bytes;
   }
   return outcome::success(std::move(going));
-}
-
-Result<std::size_t> detail::erase_unchanged(CheckpointStore& store,
-                                            std::span<const RunInfo> listed) {
-  std::size_t erased = 0;
-  while (!listed.empty()) {
-    const auto some = listed.first(std::min(at_once, listed.size()));
-    listed = listed.subspan(some.size());
-    std::vector<RunId> ids;
-    for (const RunInfo& run : some) {
-      const auto now = store.run(run.id);
-      if (!now && now.error().code == Errc::not_found) continue;
-      if (!now) return now.error();
-      const RunInfo& is = now.value();
-      const bool same = is.status == run.status && is.last == run.last && is.updated == run.updated;
-      if (same) ids.push_back(run.id);
-    }
-    TRIAGE_TRY(gone, store.erase_all(ids));
-    erased += gone;
-  }
-  return outcome::success(erased);
 }
 
 Result<std::size_t> prune(CheckpointStore& store, const RetentionRule& rule) {

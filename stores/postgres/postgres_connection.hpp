@@ -59,13 +59,6 @@ class PgRows {
   int size_ = 0;
 };
 
-// Why a statement failed: the library's error and the server's code (SQLSTATE), which is empty if
-// the connection was lost.
-struct PgFailure {
-  Error error{};
-  std::string state{};
-};
-
 // Takes the rows of an answer one by one, so that a large one is read within one statement and not
 // kept twice.
 struct PgReader {

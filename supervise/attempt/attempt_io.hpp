@@ -44,8 +44,8 @@ class AttemptIo {
     std::shared_ptr<Clock> clock{};
     // Receives standard output before it is passed on; may be null.
     std::function<void(std::string_view)> on_out{};
-    std::function<void(const std::string&)>
-        on_trouble{};  // Messages for the operator; may be null.
+    // Messages for the operator; may be null.
+    std::function<void(const std::string&)> on_trouble{};
   };
 
   AttemptIo(const RunSpec& spec, Options options);

@@ -17,8 +17,8 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 constexpr std::size_t longest_name = 256;  // Of a signal.
-constexpr auto look_every =
-    std::chrono::milliseconds(200);  // For a signal, a clock, effects' ends.
+// For a signal, the time of day, and the ends of effects.
+constexpr auto look_every = std::chrono::milliseconds(200);
 
 // Seconds since 1970.
 Result<WallTime> moment_of(const Json& seconds, const char* what) {

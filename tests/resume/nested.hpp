@@ -3,6 +3,10 @@
 // An agent that asks before it answers, and one that calls it.
 
 #include "resume/durable.hpp"
+#include "triage/forwarding_store.hpp"
+
+#include <memory>
+#include <utility>
 
 namespace triage::test {
 
@@ -15,9 +19,11 @@ struct Nested {
   bool stored = true;
   bool throws = false;  // How the outer callable passes the inner error on.
   std::vector<std::string> allowed{};
+  std::shared_ptr<CheckpointStore> store{};  // Instead of the kit's.
 
   [[nodiscard]] AgentOptions options(const char* name) {
     AgentOptions all = stored ? kit.options() : kit.bare();
+    if (store) all.store = store;
     all.name = name;
     all.random = seeded_random(++seeds);  // Each agent makes its own run ids.
     return all;
@@ -41,6 +47,19 @@ struct Nested {
           return answer;
         },
         answers({RecoveryAction::escalate()}), options("outer")};
+  }
+};
+
+// Refuses to give out the lease of `run`, once.
+struct RefusingOnce final : ForwardingStore {
+  RefusingOnce(std::shared_ptr<CheckpointStore> inner, Error why)
+      : ForwardingStore(std::move(inner)), error(std::move(why)) {}
+  Error error;
+  RunId run{};
+  Result<Lease> acquire(const RunId& id) override {
+    if (id != run) return ForwardingStore::acquire(id);
+    run.clear();
+    return error;
   }
 };
 

@@ -149,35 +149,21 @@ TEST_CASE("another task of the same nested agent is another run", "[nested]") {
 }
 
 TEST_CASE("a nested run that could not be reached is not begun anew", "[nested]") {
-  struct Unreachable final : ForwardingStore {
-    using ForwardingStore::ForwardingStore;
-    RunId run{};
-    Result<Lease> acquire(const RunId& id) override {
-      if (id == run) {
-        run.clear();
-        return Error{Errc::io, "the server does not answer"};
-      }
-      return ForwardingStore::acquire(id);
-    }
-  };
   Nested nested;
-  const auto store = std::make_shared<Unreachable>(nested.kit.store);
-  const auto on_store = [&](const char* name) {
-    AgentOptions options = nested.options(name);
-    options.store = store;
-    return options;
-  };
+  const auto store = std::make_shared<RefusingOnce>(nested.kit.store,
+                                                    Error{Errc::io, "the server does not answer"});
+  nested.store = store;
   int charged = 0;
   const TriageAgent inner{[&](const std::string& task, Attempt& attempt) {
                             attempt.effect("charge", [&] { return ++charged; });
                             if (attempt.number() == 1) throw std::runtime_error("access_denied");
                             return task + " done";
                           },
-                          answers({asking()}), on_store("inner")};
+                          answers({asking()}), nested.options("inner")};
   const TriageAgent outer{[&](const std::string& task, Attempt& attempt) -> Result<std::string> {
                             return inner.run(task, {.parent = &attempt});
                           },
-                          answers({RecoveryAction::retry()}), on_store("outer")};
+                          answers({RecoveryAction::retry()}), nested.options("outer")};
   const auto waiting = outer.run("order", {.run_id = "o"});
   const std::string token = token_of(waiting);
   store->run = waiting.error().suspension()->inner->run_id;

@@ -102,32 +102,12 @@ TEST_CASE("a run waits while its nested run is continued elsewhere", "[nested]")
 }
 
 TEST_CASE("a decision for a nested run that is just held by somebody is not lost", "[nested]") {
-  struct Held final : ForwardingStore {
-    using ForwardingStore::ForwardingStore;
-    RunId run{};
-    Result<Lease> acquire(const RunId& id) override {
-      if (id != run) return ForwardingStore::acquire(id);
-      run.clear();
-      return Error{Errc::busy, "another process has it"};
-    }
-  };
   Nested nested;
-  const auto store = std::make_shared<Held>(nested.kit.store);
-
-  const auto on_store = [&](const char* name) {
-    AgentOptions options = nested.options(name);
-    options.store = store;
-    return options;
-  };
-  const TriageAgent inner{[&](const std::string& task, Attempt& attempt) {
-                            if (attempt.number() == 1) throw std::runtime_error("access_denied");
-                            return task + " done";
-                          },
-                          answers({asking()}), on_store("inner")};
-  const TriageAgent outer{[&](const std::string& task, Attempt& attempt) -> Result<std::string> {
-                            return inner.run(task, {.parent = &attempt});
-                          },
-                          answers({RecoveryAction::escalate()}), on_store("outer")};
+  const auto store =
+      std::make_shared<RefusingOnce>(nested.kit.store, Error{Errc::busy, "another process has it"});
+  nested.store = store;
+  const auto inner = nested.inner();
+  const auto outer = nested.outer(inner);
   const auto waiting = outer.run("order", {.run_id = "o"});
   store->run = waiting.error().suspension()->inner->run_id;
   const auto held = outer.decide(token_of(waiting), RecoveryAction::retry(), {.who = "ana"});

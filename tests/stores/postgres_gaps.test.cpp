@@ -173,10 +173,7 @@ TEST_CASE("a run in PostgreSQL that is compacted in the middle of its reading is
   FaultProxy proxy(server.port());
   BeforeNth questions;
   BeforeNth answers;
-  proxy.answer_with([&](std::string_view) {
-    questions();
-    return std::string();
-  });
+  tell_questions(proxy, questions);
   proxy.watch_answers([&](std::string_view) { answers(); });
   const auto reader = opened_behind(proxy, std::chrono::seconds(10));
   read_while_compacted(questions, "question-", *owner, *reader, 10);
@@ -214,10 +211,7 @@ TEST_CASE("a run in PostgreSQL that is written to while it is read ends where it
   const auto direct = PostgresStore::open(server.url()).value();
   FaultProxy proxy(server.port());
   BeforeNth questions;
-  proxy.answer_with([&](std::string_view) {
-    questions();
-    return std::string();
-  });
+  tell_questions(proxy, questions);
   const auto reader = opened_behind(proxy, std::chrono::seconds(10));
   bool fired = true;
   for (int n = 1; fired; ++n) {

@@ -3,6 +3,7 @@
 // A reading of a run with a compaction in the middle.
 
 #include "support/catch.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/result.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/compaction.hpp"
@@ -40,6 +41,14 @@ class BeforeNth {
 inline std::vector<Record> page_of(Sequence seq, std::size_t bytes) {
   return {{seq, RecordKind::state_changed, WallTime{},
            std::make_shared<const Json>(Json{{"page", seq}, {"text", std::string(bytes, 'x')}})}};
+}
+
+// Each question that passes is a step.
+inline void tell_questions(FaultProxy& proxy, BeforeNth& steps) {
+  proxy.answer_with([&steps](std::string_view) {
+    steps();
+    return std::string();
+  });
 }
 
 // A run of 600 changes of one key, of so many bytes each, one at a time.

@@ -97,10 +97,7 @@ TEST_CASE("a run in Redis that is compacted between two pages of its reading is 
   const auto owner = RedisStore::open(server.url()).value();
   FaultProxy proxy(server.port());
   BeforeNth questions;
-  proxy.answer_with([&](std::string_view) {
-    questions();
-    return std::string();
-  });
+  tell_questions(proxy, questions);
   const auto reader = RedisStore::open("redis://127.0.0.1:" + std::to_string(proxy.port()));
   REQUIRE_OK(reader);
   read_while_compacted(questions, "r", *owner, *reader.value(), 10);

@@ -43,6 +43,14 @@ Json only_question(const WorkflowRun& run) {
   return pending.value()[0].payload;
 }
 
+// What the run gives when its question gets this answer.
+int paid_after(WorkflowRun& run, bool answer) {
+  REQUIRE_OK(run.answer(question, answer));
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  return done.value().value().get<int>();
+}
+
 }  // namespace
 
 TEST_CASE("a yes to one question is no yes to another that a mended executor asks",
@@ -57,10 +65,7 @@ TEST_CASE("a yes to one question is no yes to another that a mended executor ask
   CHECK_ERRC(Errc::suspended, run.resume());
   CHECK(only_question(run) == Json{{"amount", 1000}});
   CHECK_ERRC(Errc::suspended, run.resume());
-  REQUIRE_OK(run.answer(question, false));
-  const auto done = run.resume();
-  REQUIRE_OK(done);
-  CHECK(done.value().value() == -1000);
+  CHECK(paid_after(run, false) == -1000);
 }
 
 TEST_CASE("pending requests show what is asked after an executor was mended",
@@ -71,10 +76,7 @@ TEST_CASE("pending requests show what is asked after an executor was mended",
   broken = false;
   CHECK_ERRC(Errc::suspended, run.resume());
   CHECK(only_question(run) == Json{{"amount", 1000}});
-  REQUIRE_OK(run.answer(question, true));
-  const auto done = run.resume();
-  REQUIRE_OK(done);
-  CHECK(done.value().value() == 1000);
+  CHECK(paid_after(run, true) == 1000);
 }
 
 TEST_CASE("of two questions, the one whose predecessor's answer has changed is asked anew",
@@ -97,10 +99,7 @@ TEST_CASE("of two questions, the one whose predecessor's answer has changed is a
   amount = 1000;
   CHECK_ERRC(Errc::suspended, run.resume());
   CHECK(only_question(run) == 1000);
-  REQUIRE_OK(run.answer(question, true));
-  const auto done = run.resume();
-  REQUIRE_OK(done);
-  CHECK(done.value().value() == 1000);
+  CHECK(paid_after(run, true) == 1000);
 }
 
 TEST_CASE("a rollback of the workflow keeps no answer to another question",
@@ -132,8 +131,5 @@ TEST_CASE("a rollback of the workflow keeps no answer to another question",
   }
   CHECK_ERRC(Errc::suspended, done);
   CHECK(only_question(run) == Json{{"amount", 1000}});
-  REQUIRE_OK(run.answer(question, false));
-  const auto rest = run.resume();
-  REQUIRE_OK(rest);
-  CHECK(rest.value().value() == -1000);
+  CHECK(paid_after(run, false) == -1000);
 }

@@ -118,6 +118,16 @@ TEST_CASE("a flow joins a label with a method", "[workflow][flow]") {
   CHECK_THAT(refused.error().detail, ContainsSubstring("\"label\""));
 }
 
+TEST_CASE("a label of a flow may have a slash", "[workflow][flow]") {
+  Flow flow("flow");
+  flow.start("a", [](const int& n) { return n; })
+      .router("r", "a", [](const int&) { return std::string("needs/edit"); })
+      .listen("b", "needs/edit", [](const std::string& label) { return "b heard " + label; });
+  const auto result = WorkflowRun(built(flow)).run(1);
+  REQUIRE_OK(result);
+  CHECK(result.value().value() == "b heard needs/edit");
+}
+
 TEST_CASE("an agent of a crew, a task list or a team may ask a person", "[workflow][crew]") {
   const auto ask = [](const TaskInput& task, Context& context) {
     return task.id + ": " + context.request<std::string>("review", task.description);

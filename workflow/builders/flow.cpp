@@ -6,6 +6,16 @@
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
+namespace {
+
+// A label in the name of an edge, where no "/" is allowed.
+std::string without_slash(const std::string& label) {
+  std::string name;
+  for (const char c : label) name += c == '/' ? std::string("%2F") : std::string(1, c);
+  return name;
+}
+
+}  // namespace
 
 Result<Workflow> Flow::build() const {
   WorkflowBuilder builder = builder_;
@@ -22,7 +32,8 @@ Result<Workflow> Flow::build() const {
   };
   const auto label_edges = [&](const std::string& label, const std::string& to) {
     for (const std::string& router : routers) {
-      builder.edge(router, to, says(label), {.name = router + "=" + label + "->" + to});
+      builder.edge(router, to, says(label),
+                   {.name = router + "=" + without_slash(label) + "->" + to});
     }
   };
   std::set<std::string> labels_joined;

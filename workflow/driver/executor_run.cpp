@@ -201,7 +201,7 @@ void Driver::call_under_policy(Ended& ended) {
     }
     if (done || called) return done;
     // The executor's run had already failed before this run was continued. Aborted and poisoned
-    // runs stay as they are.
+    // runs stay as they are, unless they are revived.
     const bool failed_before = done.error().code == Errc::escalated;
     if (failed_before && (options_.retry_failed || decided.newest)) {
       return agent.resume_run(id, options);

@@ -29,6 +29,7 @@ struct RetryAfter {
 
 // "1.5", "20s", "6m0s", "1h 30 min", "250 ms", "two" -> empty. A bare number is in seconds.
 [[nodiscard]] std::optional<Duration> parse_wait(std::string_view text);
+
 struct WaitInText {
   std::optional<Duration> wait{};
   bool undated = false;  // A point in time is named, but the current time is unknown.
