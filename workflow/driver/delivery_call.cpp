@@ -104,11 +104,16 @@ void DeliveryCall::output(Message message) {
   finished_.outputs.push_back(std::move(message));
 }
 
+void DeliveryCall::note_read(std::string_view scope, std::string_view key, const JsonPtr& value) {
+  if (!around_.stored || !has_read_.emplace(scope, key).second) return;
+  finished_.reads.push_back({std::string(scope), std::string(key), digest_of_read(scope, value)});
+}
+
 JsonPtr DeliveryCall::input(std::string_view key) {
   const auto found = around_.inputs.is_object() ? around_.inputs.find(key) : around_.inputs.end();
   JsonPtr value;
   if (found != around_.inputs.end()) value = std::make_shared<const Json>(*found);
-  if (around_.stored) finished_.reads.emplace("i|" + std::string(key), digest_of(value));
+  note_read(inputs_scope, key, value);
   return value;
 }
 
@@ -116,7 +121,7 @@ JsonPtr DeliveryCall::read(const std::string& scope, std::string_view key) {
   const std::pair<std::string, std::string> wanted{scope, std::string(key)};
   const auto own = own_.find(wanted);
   JsonPtr before = around_.values.read(delivery_, scope, key);
-  if (around_.stored) finished_.reads.emplace(read_name(scope, key), digest_of_read(scope, before));
+  note_read(scope, key, before);
   if (own == own_.end()) return before;
   JsonPtr now = std::move(before);
   for (const JsonPtr& one : own->second) {

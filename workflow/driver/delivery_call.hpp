@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,7 @@ class DeliveryCall final : public Call {
   [[nodiscard]] Result<void> invoke(Instance& executor);
   [[nodiscard]] Result<void> rest(Duration& look);  // A little, until others have made way.
   [[nodiscard]] Error waited_enough();
+  void note_read(std::string_view scope, std::string_view key, const JsonPtr& value);
   void add_sent(const std::vector<Exit>& exits, Message message,
                 std::optional<std::string_view> target);
 
@@ -113,6 +115,7 @@ class DeliveryCall final : public Call {
   TimePoint active_{};  // When it was last active; under mutex_, like the next.
   bool was_idle_ = false;
   Finished finished_{};
+  std::set<std::pair<std::string, std::string>> has_read_{};  // Scopes and keys of finished_.reads.
   // What the call has written, by scope and key; several values only if they are to be combined.
   std::map<std::pair<std::string, std::string>, std::vector<JsonPtr>> own_{};
   std::vector<Asked> asked_{};

@@ -34,16 +34,14 @@ bool Driver::still_true(const Delivery& delivery, const Finished& finished) cons
   if (finished.edited) return true;
   if (finished.input != digest_of(delivery.message)) return false;
   if (!knows_the_same(delivery.node, finished)) return false;
-  for (const auto& [what, digest] : finished.reads) {
-    if (what.rfind("i|", 0) == 0) {
-      const std::string key = what.substr(2);
-      const bool there = inputs_.is_object() && inputs_.contains(key);
-      const JsonPtr value = there ? std::make_shared<const Json>(inputs_.at(key)) : nullptr;
-      if (digest_of(value) != digest) return false;
-      continue;
+  for (const Read& read : finished.reads) {
+    JsonPtr value;
+    if (read.scope != inputs_scope) {
+      value = values_.read(delivery, read.scope, read.key);
+    } else if (inputs_.is_object() && inputs_.contains(read.key)) {
+      value = std::make_shared<const Json>(inputs_.at(read.key));
     }
-    const auto [scope, key] = split_read(what);
-    if (digest_of_read(scope, values_.read(delivery, scope, key)) != digest) return false;
+    if (digest_of_read(read.scope, value) != read.digest) return false;
   }
   return true;
 }

@@ -4,7 +4,6 @@
 #include "base/json_words.hpp"
 #include "triage/detail/try.hpp"
 
-#include <charconv>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -57,11 +56,6 @@ std::int64_t whole_from(const Json& value, std::int64_t most) {
 
 int count_from(const Json& value) { return static_cast<int>(whole_from(value, most_counted)); }
 
-bool is_scope(std::string_view scope) {
-  return scope.size() >= 2 && std::string_view("psm").find(scope[0]) != scope.npos &&
-         scope[1] == '|';
-}
-
 std::string scope_from(const Json& value) {
   auto scope = value.get<std::string>();
   if (!is_scope(scope)) throw std::invalid_argument("there is no scope " + show(value));
@@ -85,13 +79,6 @@ Write write_from(const Parts& parts, const Json& json) {
               std::make_shared<const Json>(written_value(parts, json)), json.size() > 4};
   if (write.scope.rfind(memory_prefix, 0) == 0) check_memory(*write.value);
   return write;
-}
-
-void check_read_name(const std::string& name) {
-  if (name.rfind("i|", 0) == 0) return;
-  if (!is_scope(split_read(name).first)) {
-    throw std::invalid_argument("there is no value " + show(name));
-  }
 }
 
 Result<void> take_member(const Plan& plan, const Parts& parts, const std::string& key,
@@ -118,10 +105,7 @@ Result<void> take_member(const Plan& plan, const Parts& parts, const std::string
   } else if (key == "wrote") {
     for (const Json& one : elements()) finished.writes.push_back(write_from(parts, one));
   } else if (key == "read") {
-    for (const auto& [name, digest] : value.get_ref<const Json::object_t&>()) {
-      check_read_name(name);
-      finished.reads.emplace(name, digest.get<std::string>());
-    }
+    finished.reads = reads_from(parts, value);
   } else if (key == "saved") {
     finished.saved = value;
   } else if (key == "kept") {
@@ -189,19 +173,6 @@ void begin_with_edits(Values& values, const State& state) {
   }
 }
 
-std::string read_name(const std::string& scope, std::string_view key) {
-  return std::to_string(scope.size()) + ":" + scope + std::string(key);
-}
-std::pair<std::string, std::string> split_read(const std::string& name) {
-  std::size_t length = 0;
-  const char* const end = name.data() + name.size();
-  const auto [colon, wrong] = std::from_chars(name.data(), end, length);
-  if (wrong != std::errc() || colon == end || *colon != ':') return {};
-  const std::string_view rest(colon + 1, static_cast<std::size_t>(end - colon - 1));
-  if (length > rest.size()) return {};
-  return {std::string(rest.substr(0, length)), std::string(rest.substr(length))};
-}
-
 std::string digest_of(const JsonPtr& value) {
   return value ? triage::detail::digest(show(*value)).substr(0, 16) : std::string();
 }
@@ -250,7 +221,11 @@ Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk) {
     }
     stored["wrote"].push_back(std::move(wrote));
   }
-  for (const auto& [key, digest] : finished.reads) stored["read"][key] = digest;
+  if (!finished.reads.empty()) {
+    Json reads = list_of_reads(finished.reads);
+    const bool shrinks = shrunk.parts != nullptr && Parts::worth_it(reads);
+    stored["read"] = shrinks ? shrunk.parts->shrink(reads, shrunk.fresh) : std::move(reads);
+  }
   if (finished.saved && shrunk.parts != nullptr && Parts::worth_it(*finished.saved)) {
     stored["kept"] = shrunk.parts->shrink(*finished.saved, shrunk.fresh);
   } else if (finished.saved) {
@@ -271,10 +246,7 @@ Finished without_private(Finished finished, const std::string& scope) {
   finished.saved.reset();
   finished.began.clear();
   std::erase_if(finished.writes, [&](const Write& write) { return write.scope == scope; });
-  const std::string of_scope = read_name(scope, "");
-  std::erase_if(finished.reads, [&](const auto& read) {
-    return read.first.compare(0, of_scope.size(), of_scope) == 0;
-  });
+  std::erase_if(finished.reads, [&](const Read& read) { return read.scope == scope; });
   return finished;
 }
 

@@ -3,6 +3,7 @@
 // The stored form of a finished delivery: enough never to run it again.
 
 #include "definition/parts.hpp"
+#include "reads.hpp"
 #include "values.hpp"
 
 #include <optional>
@@ -18,8 +19,7 @@ struct Finished {
   std::vector<Sent> sent{};
   std::vector<Message> outputs{};  // Outputs of the run.
   std::vector<Write> writes{};
-  // What was read, named by read_name() → digest of its value.
-  std::map<std::string, std::string> reads{};
+  std::vector<Read> reads{};    // In this order; each value once.
   std::optional<Json> saved{};  // The hook's result, if it changed.
   // Hash of the hook's result that it began with; empty: no hook, or a record of an earlier
   // version.
@@ -59,11 +59,6 @@ inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".
 
 // What the edits of a branch have put where nobody had written before.
 void begin_with_edits(Values& values, const State& state);
-
-// Names a value of the state; includes the scope's length to separate it from the key.
-[[nodiscard]] std::string read_name(const std::string& scope, std::string_view key);
-// Its scope and key; empty if it names none.
-[[nodiscard]] std::pair<std::string, std::string> split_read(const std::string& name);
 
 // A short hash of a value; "" for none.
 [[nodiscard]] std::string digest_of(const JsonPtr& value);

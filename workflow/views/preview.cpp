@@ -74,10 +74,9 @@ std::string delivery_name(const Delivered& id) {
   return "\"" + id.first + "\"" + (id.second > 1 ? " (" + std::to_string(id.second) + ")" : "");
 }
 
-void take_sources(PreviewedDelivery& one) {
-  const Json read = one.before.value("read", Json::object());
-  for (const auto& [name, digest] : read.items()) {
-    if (name.rfind("i|", 0) != 0) one.reads[detail::split_read(name)] = digest.get<std::string>();
+void take_sources(const detail::Parts& parts, PreviewedDelivery& one) {
+  for (detail::Read& read : detail::reads_from(parts, one.before.value("read", Json::object()))) {
+    one.reads[{std::move(read.scope), std::move(read.key)}] = std::move(read.digest);
   }
   const Json from = one.before.value("from", Json::array());
   for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
@@ -136,7 +135,7 @@ class Preview {
                             .after = changed.contains(key) ? changed.at(key) : *value};
       one.view = {.executor = one.id.first, .occurrence = one.id.second};
       if (changed.contains(key)) one.view.how = Rerun::edited;
-      take_sources(one);
+      take_sources(parts_, one);
       all_.push_back(std::move(one));
     }
     std::sort(all_.begin(), all_.end(), [](const PreviewedDelivery& a, const PreviewedDelivery& b) {
@@ -168,13 +167,11 @@ class Preview {
  private:
   [[nodiscard]] std::string why_it_runs(const PreviewedDelivery& one) const {
     if (one.before.contains("failed")) return "it failed, and is tried again";
-    const Json stored = one.before.value("read", Json::object());
-    for (const auto& [name, digest] : stored.items()) {
-      if (name.rfind("i|", 0) != 0) continue;
-      const std::string key = name.substr(2);
+    for (const auto& [value, digest] : one.reads) {
+      const auto& [scope, key] = value;
+      if (scope != detail::inputs_scope) continue;
       const bool there = new_inputs_.is_object() && new_inputs_.contains(key);
-      const Json now = detail::digest_of(there ? shared_json(new_inputs_.at(key)) : nullptr);
-      if (now != digest) {
+      if (detail::digest_of(there ? shared_json(new_inputs_.at(key)) : nullptr) != digest) {
         return "input \"" + key + "\" is edited";
       }
     }
