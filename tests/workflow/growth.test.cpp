@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "kit.hpp"
 #include "triage/forwarding_store.hpp"
+#include "triage/workflow/crew.hpp"
 #include "triage/workflow/inspect.hpp"
+#include "triage/workflow/team.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <ctime>
@@ -241,4 +244,56 @@ double time_to_answer(int executors) {
 TEST_CASE("a question takes no longer if there are many others", "[workflow][growth]") {
   const double few = time_to_answer(400);
   CHECK(time_to_answer(1'600) < 9 * few);
+}
+
+namespace {
+
+// Task "t7" ends with text number 7.
+Json text_of(const TaskInput& task) { return fresh_text(2'000, std::stoi(task.id.substr(1))); }
+
+Json texts(int tasks) {
+  Json all = Json::array();
+  for (int i = 0; i < tasks; ++i) all.push_back(fresh_text(2'000, i));
+  return all;
+}
+
+// Tasks one after another, each of which sees all outputs before.
+Workflow crew_of(int tasks) {
+  Crew crew("crew");
+  crew.agent("ann", text_of);
+  for (int i = 0; i < tasks; ++i) crew.task({.id = "t" + std::to_string(i)});
+  return built(crew);
+}
+
+// Each task depends on the `needs` tasks before it.
+Workflow team_of(int tasks, int needs) {
+  Json plan = Json::array();
+  for (int i = 0; i < tasks; ++i) {
+    Json before = Json::array();
+    for (int j = std::max(0, i - needs); j < i; ++j) before.push_back("t" + std::to_string(j));
+    plan.push_back({{"id", "t" + std::to_string(i)},
+                    {"depends_on", std::move(before)},
+                    {"assignee", i % 2 == 0 ? "ann" : "bob"}});
+  }
+  Team team("team", {.max_tasks = tasks});
+  team.agent("ann", text_of).agent("bob", text_of);
+  team.coordinator([=](const TeamQuestion&, Context&) -> Json { return {{"add", plan}}; });
+  team.synthesis([](const std::vector<TaskOutput>& all, Context&) -> Json { return all.size(); });
+  return built(team);
+}
+
+}  // namespace
+
+TEST_CASE("what a crew's tasks give is stored about once, however many there are",
+          "[workflow][growth]") {
+  CHECK(appended(crew_of(40), nullptr, texts(40)) <= 1.5);
+  CHECK(appended(crew_of(400), nullptr, texts(400)) <= 1.5);
+}
+
+TEST_CASE("what a team's tasks give is stored about once, however many there are",
+          "[workflow][growth]") {
+  const int needs = GENERATE(0, 1, 3);
+  const double most = needs < 3 ? 1.5 : 1.6;
+  CHECK(appended(team_of(40, needs), nullptr, texts(40)) <= most);
+  CHECK(appended(team_of(400, needs), nullptr, texts(400)) <= most);
 }

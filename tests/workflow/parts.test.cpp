@@ -124,10 +124,21 @@ TEST_CASE("a large value that is stored already takes nothing, also in another p
   CHECK(stored.size() == parts);
 }
 
+TEST_CASE("a list of which only the elements are large is no part of its own",
+          "[workflow][growth]") {
+  Stored stored;
+  const Json list = Json::array({std::string(600, 'x'), 1, std::string(700, 'y')});
+  const Json form = stored.shrink(list);
+  CHECK(form.is_array());
+  CHECK(stored.size() == 2);
+  CHECK(stored.expand(form) == list);
+}
+
 TEST_CASE("a missing or damaged part is reported, and never read as something else",
           "[workflow][growth]") {
   Stored stored;
-  const Json form = stored.shrink(Json::array({std::string(600, 'x'), std::string(700, 'y')}));
+  const Json form = stored.shrink(
+      Json::array({std::string(600, 'x'), std::string(700, 'y'), std::string(500, 'z')}));
   REQUIRE(stored.size() == 3);
   for (const Json& damage : {Json(), Json::object(), Json(7), Json{{"a", 1}}, Json{{"t", 1}},
                              Json{{"a", Json::array()}, {"b", "none"}}, Json{{"b", 1}}}) {

@@ -1,49 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "plan_board.hpp"
-#include "base/json_words.hpp"
-#include "base/nearest.hpp"
-#include "members.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
 namespace {
-
-Error wrong_patch(const std::string& text) {
-  return {Errc::invalid_argument, "the plan patch is refused: " + text};
-}
-
-bool is(const Json& task, const char* status) { return task.at("status") == status; }
-
-constexpr std::size_t longest_task_id = 128;
-
-Result<void> check_kinds(const Json& patch) {
-  if (const auto odd = unknown_member(patch, "it", {"add", "retarget", "supersede"})) {
-    return wrong_patch(*odd);
-  }
-  for (const auto& [member, type] : {std::pair<const char*, const char*>{"add", "array"},
-                                     {"retarget", "object"},
-                                     {"supersede", "array"}}) {
-    const auto found = patch.find(member);
-    if (found == patch.end() || found->is_null() || found->type_name() == std::string_view(type)) {
-      continue;
-    }
-    return wrong_patch("\"" + std::string(member) + "\" is " + show(*found).substr(0, 100) +
-                       "; allowed is an " + type);
-  }
-  return outcome::success();
-}
-
-// Missing and null are the same.
-Json member_of(const Json& patch, const char* name, Json otherwise) {
-  const auto found = patch.find(name);
-  return found == patch.end() || found->is_null() ? std::move(otherwise) : *found;
-}
-
-std::string task_key(const std::string& task) { return "task:" + task; }
 
 // Of what belongs to a goal: the first one's has no prefix.
 std::string key_of(int goal, const std::string& name) {
@@ -55,253 +18,230 @@ std::string key_of(int goal, const std::string& name) {
 PlanBoard::PlanBoard(Context& context, const std::vector<std::string>& agents,
                      const TeamLimits& limits, int goal)
     : context_(context), state_(context.state()), agents_(agents), limits_(limits), goal_(goal) {
-  order_ = state_.value(key("order"), std::vector<std::string>());
-  patches_ = state_.value(key("patches"), 0);
-  questions_ = state_.value(key("questions"), 0);
-  for (const std::string& task : order_) tasks_[task] = *state_.find(key(task_key(task)));
+  if (get("open").is_null() && !get("order").is_null()) take_over();
 }
 
 std::string PlanBoard::goal_key(int goal) { return key_of(goal, "goal"); }
-std::string PlanBoard::key(const std::string& name) const { return key_of(goal_, name); }
 
-void PlanBoard::set(const std::string& task, Json value) {
-  state_.set(key(task_key(task)), value);
-  tasks_[task] = std::move(value);
+const Json& PlanBoard::get(const std::string& name) {
+  const auto known = known_.find(name);
+  if (known != known_.end()) return known->second;
+  const auto stored = state_.find(key_of(goal_, name));
+  return known_[name] = stored ? *stored : Json();
 }
 
-Result<void> PlanBoard::add(const Json& task, Tasks& tasks, std::vector<std::string>& order) const {
-  if (!task.is_object() || !task.contains("id") || !task["id"].is_string()) {
-    return wrong_patch("a task has no id: " + show(task).substr(0, 100));
-  }
-  const auto id = task["id"].get<std::string>();
-  if (tasks.contains(id)) return wrong_patch("task \"" + printable(id) + "\" is twice there");
-  if (id.empty() || id.size() > longest_task_id || id.rfind("triage/", 0) == 0) {
-    return wrong_patch("task id \"" + printable(id) +
-                       "\" is not allowed: an id has 1 to 128 bytes and does not begin with "
-                       "\"triage/\"");
-  }
-  if (const auto odd = unknown_member(task, "task \"" + printable(id) + "\"",
-                                      {"id", "description", "depends_on", "assignee"})) {
-    return wrong_patch(*odd);
-  }
-  try {
-    tasks[id] = Json{{"description", task.value("description", std::string())},
-                     {"depends_on", task.value("depends_on", std::vector<std::string>())},
-                     {"assignee", task.value("assignee", agents_.front())},
-                     {"status", "pending"}};
-  } catch (const std::exception& e) {
-    return wrong_patch("task \"" + id +
-                       "\" is not readable: " + triage::detail::json_words(e.what()));
-  }
-  order.push_back(id);
-  return outcome::success();
+void PlanBoard::set(const std::string& name, Json value) {
+  state_.set(key_of(goal_, name), value);
+  known_[name] = std::move(value);
 }
 
-Result<void> PlanBoard::check(const Tasks& tasks, std::size_t count) const {
-  if (count > static_cast<std::size_t>(limits_.max_tasks)) {
-    return wrong_patch("it makes " + std::to_string(count) + " tasks; allowed are " +
-                       std::to_string(limits_.max_tasks));
-  }
-  std::vector<std::string> ids;
-  for (const auto& [id, task] : tasks) ids.push_back(id);
-  std::map<std::string, std::set<std::string>> open;
-  for (const auto& [id, task] : tasks) {
-    const auto assignee = task.at("assignee").get<std::string>();
-    if (std::find(agents_.begin(), agents_.end(), assignee) == agents_.end()) {
-      return wrong_patch("task \"" + id + "\" is for \"" + printable(assignee) + "\"" +
-                         triage::detail::allowed_names(assignee, agents_));
-    }
-    for (const Json& before : task.at("depends_on")) {
-      const auto need = before.get<std::string>();
-      if (!tasks.contains(need)) {
-        return wrong_patch("task \"" + id + "\" depends on \"" + printable(need) + "\"" +
-                           triage::detail::allowed_names(need, ids));
-      }
-      open[id].insert(need);
-    }
-  }
-  // Anything without an order is in a cycle, or after one.
-  std::set<std::string> placed;
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (const std::string& id : ids) {
-      const auto& needs = open[id];
-      if (placed.contains(id) ||
-          !std::all_of(needs.begin(), needs.end(),
-                       [&](const std::string& need) { return placed.contains(need); })) {
-        continue;
-      }
-      grown = placed.insert(id).second;
-    }
-  }
-  for (const std::string& id : ids) {
-    if (placed.contains(id)) continue;
-    std::vector<std::string> way{id};
-    while (std::find(way.begin(), way.end() - 1, way.back()) == way.end() - 1) {
-      const auto& needs = open[way.back()];
-      way.push_back(*std::find_if(needs.begin(), needs.end(),
-                                  [&](const std::string& need) { return !placed.contains(need); }));
-    }
-    std::string circle = way.back();
-    for (auto one = std::find(way.begin(), way.end(), way.back()) + 1; one != way.end(); ++one) {
-      circle += " -> " + *one;
-    }
-    return wrong_patch("its tasks depend on each other in a circle: " + circle);
-  }
-  return outcome::success();
+int PlanBoard::number(const std::string& name) {
+  const Json& value = get(name);
+  return value.is_null() ? 0 : value.get<int>();
 }
 
-Result<void> PlanBoard::apply(const Json& patch, const std::string& about) {
-  if (!patch.is_object())
-    return wrong_patch("it is " + show(patch).substr(0, 100) + "; allowed is an object");
-  TRIAGE_TRYV(check_kinds(patch));
-  Tasks tasks = tasks_;
-  std::vector<std::string> order = order_;
-  for (const Json& task : member_of(patch, "add", Json::array())) {
-    TRIAGE_TRYV(add(task, tasks, order));
-  }
-  const auto pending = [&](const std::string& id) -> Result<void> {
-    const auto found = tasks.find(id);
-    if (found == tasks.end()) {
-      return wrong_patch("task \"" + printable(id) + "\"" +
-                         triage::detail::allowed_names(id, order));
+void PlanBoard::add_to(const std::string& name, int change) {
+  if (change != 0) set(name, number(name) + change);
+}
+
+std::vector<std::string> PlanBoard::order() { return names_in(get("order")); }
+
+std::string PlanBoard::status(const std::string& task) {
+  const Json& state = get("state:" + task);
+  return state.is_object() ? state.at("status").get<std::string>() : "pending";
+}
+
+bool PlanBoard::has_failed_for_good(const std::string& task) {
+  return status(task) == "failed" && !get("state:" + task).contains("asked");
+}
+
+// The plan of an earlier version, which had all of a task under "task:ID".
+void PlanBoard::take_over() {
+  const std::vector<std::string> tasks = order();
+  PlannedTasks all;
+  for (const std::string& id : tasks) {
+    Json state = get("task:" + id);
+    for (const char* member : {"description", "depends_on", "assignee"}) {
+      all[id][member] = state.at(member);
+      state.erase(member);
     }
-    if (is(found->second, "pending")) return outcome::success();
-    return wrong_patch("task \"" + id + "\" is " + found->second.at("status").get<std::string>() +
-                       "; only pending ones can be changed");
-  };
-  const Json retarget = member_of(patch, "retarget", Json::object());
-  for (const auto& [id, agent] : retarget.items()) {
-    TRIAGE_TRYV(pending(id));
-    if (!agent.is_string()) {
-      return wrong_patch("task \"" + id + "\" is retargeted to " + show(agent).substr(0, 100) +
-                         "; allowed is an agent's name");
+    set("state:" + id, std::move(state));
+  }
+  place(tasks, all);
+}
+
+// Enters tasks of which nothing is known but, perhaps, how far they are.
+void PlanBoard::place(const std::vector<std::string>& order, const PlannedTasks& tasks) {
+  std::map<std::string, Json> after;
+  int open = 0;
+  for (const std::string& id : order) {
+    const Json& task = tasks.at(id);
+    set("task:" + id, task);
+    const std::vector<std::string> needs = names_in(task.at("depends_on"));
+    std::size_t left = 0;
+    for (const std::string& need : needs) {
+      after.try_emplace(need, get("after:" + need)).first->second.push_back(id);
+      if (!is_satisfied(need)) ++left;
     }
-    tasks[id]["assignee"] = agent;
+    const bool pending = status(id) == "pending";
+    if (pending || status(id) == "in_progress") ++open;
+    if (pending && left == 0) ready_.push_back(id);
+    if (pending && left != needs.size()) set("state:" + id, left);
   }
-  for (const Json& one : member_of(patch, "supersede", Json::array())) {
-    if (!one.is_string()) return wrong_patch("what is superseded is not a name: " + show(one));
-    const auto id = one.get<std::string>();
-    TRIAGE_TRYV(pending(id));
-    tasks[id]["status"] = "skipped";
+  for (auto& [id, followers] : after) set("after:" + id, std::move(followers));
+  add_to("open", open);
+}
+
+std::size_t PlanBoard::left(const std::string& task) {
+  const Json& state = get("state:" + task);
+  return state.is_number() ? state.get<std::size_t>() : get("task:" + task).at("depends_on").size();
+}
+
+bool PlanBoard::is_satisfied(const std::string& task) {
+  return status(task) == "completed" || status(task) == "skipped";
+}
+
+void PlanBoard::end(const std::string& task, Json how) {
+  set("state:" + task, std::move(how));
+  add_to("open", -1);
+  if (!is_satisfied(task)) return;
+  for (const std::string& id : names_in(get("after:" + task))) {
+    if (status(id) != "pending") continue;
+    const std::size_t rest = left(id) - 1;
+    set("state:" + id, rest);
+    if (rest == 0) ready_.push_back(id);
   }
-  TRIAGE_TRYV(check(tasks, order.size()));
-  if (const auto answered = tasks.find(about); answered != tasks.end()) {
-    answered->second.erase("asked");
-  }
-  for (auto& [id, task] : tasks) {
-    const auto before = tasks_.find(id);
-    if (before == tasks_.end() || before->second != task) set(id, task);
-  }
-  order_ = std::move(order);
-  state_.set(key("order"), order_);
-  state_.set(key("patches"), ++patches_);
-  if (questions_ > 0) state_.set(key("questions"), --questions_);
-  // Failed tasks that no patch bypasses or will bypass.
-  for (const std::string& id : order_) {
-    if (is(tasks_[id], "failed") && !tasks_[id].contains("asked")) give_up_on(id);
-  }
-  return outcome::success();
 }
 
 void PlanBoard::complete(const std::string& task, const Json& output) {
-  Json done = tasks_.at(task);
-  done["status"] = "completed";
-  done["output"] = output;
-  set(task, std::move(done));
+  end(task, {{"status", "completed"}, {"output", output}});
 }
 
 void PlanBoard::fail(const std::string& task, const std::string& why) {
-  Json failed = tasks_.at(task);
-  failed["status"] = "failed";
-  failed["why"] = why;
-  set(task, std::move(failed));
+  end(task, {{"status", "failed"}, {"why", why}});
 }
 
 void PlanBoard::give_up_on(const std::string& task) {
-  for (const std::string& id : order_) {
-    const Json& needs = tasks_[id].at("depends_on");
-    if (!is(tasks_[id], "pending") || std::find(needs.begin(), needs.end(), task) == needs.end()) {
-      continue;
+  std::vector<std::string> failed{task};
+  while (!failed.empty()) {
+    const std::string before = std::move(failed.back());
+    failed.pop_back();
+    for (const std::string& id : names_in(get("after:" + before))) {
+      if (status(id) != "pending") continue;
+      fail(id, "task \"" + before + "\" failed");
+      failed.push_back(id);
     }
-    fail(id, "task \"" + task + "\" failed");
-    give_up_on(id);
   }
 }
 
-Json PlanBoard::outputs_before(const Json& task) const {
+Result<void> PlanBoard::apply(const Json& json, const std::string& about) {
+  const std::vector<std::string> before = order();
+  TRIAGE_TRY(patch, read_patch(json, {.agents = agents_,
+                                      .limits = limits_,
+                                      .tasks = {before.begin(), before.end()},
+                                      .status = [&](const auto& task) { return status(task); }}));
+  for (const std::string& id : patch.order) {  // Nothing can be stored of them.
+    known_["state:" + id] = known_["after:" + id] = Json();
+  }
+  place(patch.order, patch.added);
+  for (const auto& [id, agent] : patch.retargeted) {
+    Json task = get("task:" + id);
+    task["assignee"] = agent;
+    set("task:" + id, std::move(task));
+  }
+  for (const std::string& id : patch.superseded) end(id, {{"status", "skipped"}});
+  if (!patch.order.empty()) {
+    std::vector<std::string> all = before;
+    all.insert(all.end(), patch.order.begin(), patch.order.end());
+    set("order", std::move(all));
+  }
+  add_to("patches", 1);
+  add_to("questions", number("questions") > 0 ? -1 : 0);
+  if (!about.empty()) {
+    Json answered = get("state:" + about);
+    answered.erase("asked");
+    set("state:" + about, std::move(answered));
+    give_up_on(about);  // What the patch has not superseded.
+  }
+  for (const std::string& id : patch.order) {
+    if (status(id) != "pending") continue;
+    const std::vector<std::string> needs = names_in(patch.added.at(id).at("depends_on"));
+    const auto failed = std::find_if(needs.begin(), needs.end(), [&](const std::string& need) {
+      return has_failed_for_good(need);
+    });
+    if (failed == needs.end()) continue;
+    fail(id, "task \"" + *failed + "\" failed");
+    give_up_on(id);
+  }
+  return outcome::success();
+}
+
+Json PlanBoard::outputs_of(const std::vector<std::string>& tasks) {
   Json outputs = Json::array();
-  for (const Json& before : task.at("depends_on")) {
-    const Json& one = tasks_.at(before.get<std::string>());
-    if (is(one, "completed")) outputs.push_back({{"task", before}, {"output", one.at("output")}});
+  for (const std::string& id : tasks) {
+    if (status(id) != "completed") continue;
+    outputs.push_back({{"task", id}, {"output", get("state:" + id).at("output")}});
   }
   return outputs;
 }
 
+bool PlanBoard::may_change() {
+  return number("patches") + number("questions") < limits_.max_patches;
+}
+
 Json PlanBoard::question(const std::string& task, const std::string& why) {
-  state_.set(key("questions"), ++questions_);
-  Json asked = tasks_.at(task);
+  add_to("questions", 1);
+  Json asked = get("state:" + task);
   asked["asked"] = true;
-  set(task, std::move(asked));
+  set("state:" + task, std::move(asked));
   return asking(task, why);
 }
 
 // The question is open, unless it was the first patch, which nobody had asked for.
-bool PlanBoard::may_ask_again() const {
-  return patches_ + 1 + std::max(questions_, 1) <= limits_.max_patches;
+bool PlanBoard::may_ask_again() {
+  return number("patches") + 1 + std::max(number("questions"), 1) <= limits_.max_patches;
 }
 
 Json PlanBoard::question_again(const std::string& about, const std::string& refused) {
-  state_.set(key("patches"), ++patches_);
-  if (questions_ == 0) state_.set(key("questions"), ++questions_);
-  Json asked = asking(about, about.empty() ? "" : tasks_.at(about).value("why", std::string()));
+  add_to("patches", 1);
+  add_to("questions", number("questions") == 0 ? 1 : 0);
+  Json asked =
+      asking(about, about.empty() ? "" : get("state:" + about).value("why", std::string()));
   asked["refused"] = refused;
   return asked;
 }
 
-Json PlanBoard::asking(const std::string& task, const std::string& why) const {
-  Json done = Json::array();
-  for (const std::string& id : order_) {
-    const Json& one = tasks_.at(id);
-    if (is(one, "completed")) done.push_back({{"task", id}, {"output", one.at("output")}});
-  }
+Json PlanBoard::asking(const std::string& task, const std::string& why) {
   const auto goal = context_.shared("team").find(goal_key(goal_));
-  return {{"triage.failed", task}, {"why", why}, {"done", done}, {"goal", goal ? *goal : Json()}};
+  return {{"triage.failed", task},
+          {"why", why},
+          {"done", outputs_of(order())},
+          {"goal", goal ? *goal : Json()}};
 }
 
 std::vector<Json> PlanBoard::take_ready() {
   std::vector<Json> orders;
-  for (const std::string& id : order_) {
-    Json task = tasks_[id];
-    const Json needs = task.at("depends_on");
-    const bool ready =
-        is(task, "pending") && std::all_of(needs.begin(), needs.end(), [&](const Json& before) {
-          const Json& one = tasks_.at(before.get<std::string>());
-          return is(one, "completed") || is(one, "skipped");
-        });
-    if (!ready) continue;
+  for (const std::string& id : std::exchange(ready_, {})) {
+    if (status(id) != "pending") continue;
+    const Json& task = get("task:" + id);
     orders.push_back({{"task", id},
                       {"description", task.at("description")},
                       {"assignee", task.at("assignee")},
-                      {"context", outputs_before(task)}});
-    task["status"] = "in_progress";
-    set(id, std::move(task));
+                      {"context", outputs_of(names_in(task.at("depends_on")))}});
+    set("state:" + id, {{"status", "in_progress"}});
   }
   return orders;
 }
 
-bool PlanBoard::finished() const {
-  return questions_ == 0 && std::none_of(tasks_.begin(), tasks_.end(), [](const auto& one) {
-           return is(one.second, "pending") || is(one.second, "in_progress");
-         });
-}
+bool PlanBoard::finished() { return number("open") == 0 && number("questions") == 0; }
 
-Json PlanBoard::results() const {
+Json PlanBoard::results() {
   Json outputs = Json::object();
   Json failed = Json::object();
-  for (const auto& [id, task] : tasks_) {
-    if (is(task, "completed")) outputs[id] = task.at("output");
-    if (is(task, "failed")) failed[id] = task.at("why");
+  for (const std::string& id : order()) {
+    const Json& state = get("state:" + id);
+    if (status(id) == "completed") outputs[id] = state.at("output");
+    if (status(id) == "failed") failed[id] = state.at("why");
   }
   return {{"outputs", std::move(outputs)}, {"failed", std::move(failed)}};
 }

@@ -176,10 +176,12 @@ Json Parts::shrink_list(const Json& list, Json& fresh) const {
   std::size_t known = names.size();
   while (known > 0 && !knows(names[known - 1], fresh)) --known;
   if (known < names.size()) {
-    Json part{{"a", Json::array()}};
+    Json added = Json::array();
+    for (std::size_t i = known; i < list.size(); ++i) added.push_back(shrink(list[i], fresh));
+    if (known == 0 && !worth_it(added)) return added;  // Only its elements are large.
+    Json& part = fresh[key_of(names.back())];
+    part["a"] = std::move(added);
     if (known > 0) part["b"] = names[known - 1];
-    for (std::size_t i = known; i < list.size(); ++i) part["a"].push_back(shrink(list[i], fresh));
-    fresh[key_of(names.back())] = std::move(part);
   }
   return reference(names.back());
 }
