@@ -94,6 +94,38 @@ TEST_CASE("the fallback of an executor's policy is sent on", "[workflow][instead
   CHECK(seen == 1);
 }
 
+TEST_CASE("an executor makes its message of a fallback's value, and may write state",
+          "[workflow][instead]") {
+  ExecutorOptions falls_back;
+  falls_back.policy.emplace().otherwise(fallback(7));
+  const std::string wrong = GENERATE("", "throws", "asks");
+  falls_back.fallback = [wrong](const Json& value, const Message& got, Context& context) {
+    if (wrong == "throws") throw std::runtime_error("no way");
+    if (wrong == "asks") static_cast<void>(context.request<int>("n", 1));
+    context.shared("all").set("value", value);
+    return make_message(value.get<int>() * 10 + got.json().get<int>());
+  };
+  WorkflowRun run(built(WorkflowBuilder("w")
+                            .port<int>("n")
+                            .executor("a", down, falls_back)
+                            .executor("z",
+                                      [](const int& n, Context& context) {
+                                        return n + context.shared("all").value("value", 0);
+                                      })
+                            .start("a")
+                            .edge("a", "z")),
+                  {.run_id = "w", .store = memory()});
+  const auto done = run.run(1);
+  if (wrong.empty()) {
+    REQUIRE_OK(done);
+    CHECK(done.value().value() == 78);
+  } else {
+    CHECK_ERRC(Errc::escalated, done);
+    CHECK_THAT(done.error().detail,
+               Catch::Matchers::ContainsSubstring(wrong == "asks" ? "asks somebody" : "no way"));
+  }
+}
+
 TEST_CASE("a fallback that is found again is sent on, too", "[workflow][instead]") {
   ExecutorOptions falls_back;
   falls_back.policy.emplace().otherwise(fallback(Json{{"pages", Json::array()}}));

@@ -271,6 +271,15 @@ Result<void> TaskGraph::check() const {
 
 namespace {
 
+// The task's output, for those that see it. Its message has it, too, if no other depends on it.
+Json complete(const std::string& task, bool is_last, Json output, Context& context) {
+  Json json = ended(task, TaskStatus::completed);
+  if (is_last) json["output"] = output;
+  context.shared(detail::task_outputs_scope)
+      .set(detail::task_output_key(task, context.occurrence()), std::move(output));
+  return json;
+}
+
 // How a task uses its predecessors' results. is_last: no other depends on it.
 template <class Work>
 auto task_handler(Task task, Work work, std::vector<std::string> context_of, bool is_last) {
@@ -311,10 +320,7 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of, boo
       return TaskMessage{ended(task.id, TaskStatus::skipped, "its condition does not hold")};
     }
     TRIAGE_TRY(output, work(input, context));
-    Json json = ended(task.id, TaskStatus::completed);
-    if (is_last) json["output"] = output;
-    outputs.set(detail::task_output_key(task.id, occurrence), std::move(output));
-    return TaskMessage{std::move(json)};
+    return TaskMessage{complete(task.id, is_last, std::move(output), context)};
   };
 }
 
@@ -347,7 +353,12 @@ Result<Workflow> TaskGraph::build() const {
       Json json = ended(id, TaskStatus::failed, error.detail);
       if (rule == OnFailure::skip) json["skips"] = true;
       if (rule == OnFailure::carry_on) json["propagates"] = false;
-      return Message{outcome_type, std::make_shared<const Json>(std::move(json))};
+      return make_message(TaskMessage{std::move(json)});
+    };
+    const bool is_last = !needed.contains(task.id);
+    options.fallback = [id = task.id, is_last](const Json& value, const Message&,
+                                               Context& context) {
+      return make_message(TaskMessage{complete(id, is_last, value, context)});
     };
     const std::string& who = task.assignee.empty() && !manager_ && agents_.size() == 1
                                  ? agents_.begin()->first
@@ -355,8 +366,7 @@ Result<Workflow> TaskGraph::build() const {
     if (capacities_.contains(who)) options.shares = who;
     options.instead_is_failure = task.on_failure != OnFailure::carry_on;
     builder.executor(task.id,
-                     stateless(task_handler(task, worker(task), std::move(context_of),
-                                            !needed.contains(task.id))),
+                     stateless(task_handler(task, worker(task), std::move(context_of), is_last)),
                      std::move(options));
   }
   for (const Task& task : tasks_) {

@@ -151,6 +151,7 @@ Result<void> check_nested(const NodeSpec& node) {
            {"limits", own.limits.has_value()},
            {"instead", own.instead != nullptr},
            {"instead_is_failure", own.instead_is_failure != usual.instead_is_failure},
+           {"fallback", own.fallback != nullptr},
            {"patches_plan", own.patches_plan != usual.patches_plan},
            {"rollback", own.rollback != usual.rollback},
        }) {

@@ -136,6 +136,7 @@ class Driver {
   [[nodiscard]] bool knows_the_same(std::size_t node, const Finished& finished) const;
   [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
   [[nodiscard]] Result<Finished> replaced(const Delivery& delivery, Message message) const;
+  [[nodiscard]] Result<Finished> fallen_back(const Delivery& delivery, const Json& value) const;
   void take_instead(Ended& ended);
   void note(const Ended& ended, Ran how);
   void tell(const Ended& ended, Ran how) const;

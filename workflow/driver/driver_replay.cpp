@@ -2,6 +2,7 @@
 // What is taken from the store instead of being run, and what is put there.
 #include "base/digest.hpp"
 #include "base/json_words.hpp"
+#include "base/run_catching.hpp"
 #include "driver.hpp"
 #include "schedule/router.hpp"
 #include "triage/detail/store_now.hpp"
@@ -96,6 +97,31 @@ Result<Finished> Driver::replaced(const Delivery& delivery, Message message) con
   TRIAGE_TRY(routes, routes_of(plan_, *exits, message));
   finished.sent.push_back({std::move(message), std::move(routes)});
   return outcome::success(std::move(finished));
+}
+
+// What a delivery ends with if its executor's policy falls back on this value.
+Result<Finished> Driver::fallen_back(const Delivery& delivery, const Json& value) const {
+  struct Making final : Instance {
+    const ExecutorOptions& own;
+    const Json& value;
+    Making(const ExecutorOptions& options, const Json& json) : own(options), value(json) {}
+    Result<void> handle(const Message& message, Context& context) override {
+      send_returned(context, own.fallback(value, message, context));
+      return outcome::success();
+    }
+  };
+  const ExecutorOptions& own = plan_.nodes[delivery.node].spec->options;
+  if (!own.fallback) return replaced(delivery, message_of_inputs(value));
+  try {
+    Making making(own, value);
+    DeliveryCall call(around_, delivery, attempt_);
+    TRIAGE_TRYV(call.perform(making));
+    if (call.parked()) return Error{Errc::invalid_argument, "what makes it asks somebody"};
+    call.finished().began = known_to(delivery.node);
+    return outcome::success(std::move(call.finished()));
+  } catch (...) {
+    return Error{Errc::invalid_argument, triage::detail::current_exception_text()};
+  }
 }
 
 // An executor that defines a replacement for its failed result lets the others continue.

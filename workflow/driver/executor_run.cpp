@@ -59,7 +59,7 @@ FailurePolicy Driver::for_the_workflow(const ExecutorOptions& own, Ended& ended)
           return RecoveryAction::escalate("the failure waits for a decision: " + failure.text);
         }
         if (action.kind == RecoveryAction::Kind::fallback && action.value) {
-          auto finished = replaced(ended.delivery, message_of_inputs(*action.value));
+          auto finished = fallen_back(ended.delivery, *action.value);
           if (!finished) {
             return RecoveryAction::escalate(failure.text +
                                             " (and the fallback: " + finished.error().detail + ")");

@@ -43,6 +43,9 @@ struct ExecutorOptions {
   std::function<Message(const Error&)> instead{};
   bool instead_is_failure = true;  // The run still fails once nothing else can run; retrying it
                                    // calls this executor again.
+  // The message to send if the policy falls back on a value, made of that and of the message that
+  // the executor got. May write state, but not ask anybody. Empty: the value as it is.
+  std::function<Message(const Json& value, const Message& message, Context& context)> fallback{};
   CheckpointChoice checkpoints{};  // Inherited, its own policy, or none.
   bool patches_plan = false;       // It may call Context::plan_patched().
   RollbackScope rollback = RollbackScope::executor;

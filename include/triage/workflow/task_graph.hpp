@@ -56,7 +56,8 @@ struct Task {
   OnFailure on_failure = OnFailure::cascade;
   // False: the task is skipped, and its dependants run without it. Not part of the JSON.
   std::function<bool(const TaskInput&)> condition{};
-  std::optional<FailurePolicy> policy{};  // Retries and so on. Not part of the JSON.
+  // Retries and so on. The value of a FALLBACK is the task's output. Not part of the JSON.
+  std::optional<FailurePolicy> policy{};
   Duration timeout{0};
   std::string version = "1";       // Part of the fingerprint.
   CheckpointChoice checkpoints{};  // Not part of the JSON, like the four before it.
