@@ -65,3 +65,46 @@ TEST_CASE("the fallback of a task's policy is its output", "[workflow][tasks]") 
   CHECK(tasks.at("c").output == Json{{"a", {{"pages", 0}}}, {"b", Json::object()}});
   CHECK(tasks.at("last").output.at("a") == Json{{"pages", 0}});
 }
+
+TEST_CASE("an output that is null is one like any other", "[workflow][tasks]") {
+  TaskGraph graph("plan");
+  graph
+      .agent("w",
+             [](const TaskInput& task) -> Json {
+               if (task.id == "a") return task.message;
+               return seen_by(task);
+             })
+      .task({.id = "a"})
+      .task({.id = "b", .depends_on = {"a"}})
+      .task({.id = "c", .depends_on = {"b"}, .context = TaskContext::all});
+  const auto outer = built(WorkflowBuilder("outer")
+                               .executor("start",
+                                         [](const Json&, Context& context) {
+                                           context.send("first");
+                                           context.send(nullptr);
+                                         })
+                               .executor("tasks", built(graph))
+                               .start("start")
+                               .edge("start", "tasks"));
+  const auto store = memory();
+  WorkflowRun run(outer, {.run_id = "w", .store = store});
+  REQUIRE_OK(run.run(nullptr));
+  const auto tasks = graph.tasks(run, "tasks");
+  REQUIRE_OK(tasks);
+  CHECK(tasks.value()[0].output == nullptr);
+  CHECK(tasks.value()[1].output == Json{{"a", nullptr}});
+  CHECK(tasks.value()[2].output == Json{{"a", nullptr}, {"b", {{"a", nullptr}}}});
+
+  // So is one that an edit has made null, or no longer null.
+  WorkflowRun alone(built(graph), {.run_id = "alone", .store = store});
+  REQUIRE_OK(alone.run(nullptr));
+  CHECK(views_of(graph, alone).at("b").output == Json{{"a", nullptr}});
+  std::string from = last_checkpoint(alone);
+  for (const Json& edit : {Json(3), Json(nullptr), Json(4)}) {
+    WorkflowRun branch(built(graph), {.run_id = "branch" + edit.dump(), .store = store});
+    REQUIRE_OK(branch.fork(from, {.outputs = {{"a", edit}}}));
+    CHECK(views_of(graph, branch).at("a").output == edit);
+    CHECK(views_of(graph, branch).at("b").output == Json{{"a", edit}});
+    from = last_checkpoint(branch);
+  }
+}

@@ -275,9 +275,25 @@ namespace {
 Json complete(const std::string& task, bool is_last, Json output, Context& context) {
   Json json = ended(task, TaskStatus::completed);
   if (is_last) json["output"] = output;
-  context.shared(detail::task_outputs_scope)
-      .set(detail::task_output_key(task, context.occurrence()), std::move(output));
+  const std::string key = detail::task_output_key(task, context.occurrence());
+  Scope outputs = context.shared(detail::task_outputs_scope);
+  if (output.is_null()) {
+    outputs.set(detail::null_output_key(key), true);
+  } else {
+    outputs.set(key, std::move(output));
+  }
   return json;
+}
+
+// Empty: it has none. completed: it is known to have one.
+std::optional<Json> output_of(const std::string& task, bool completed, Context& context) {
+  const Scope outputs = context.shared(detail::task_outputs_scope);
+  const std::string key = detail::task_output_key(task, context.occurrence());
+  if (const auto output = outputs.find(key)) return *output;
+  if (outputs.find(detail::null_output_key(key))) return Json();
+  if (!completed || context.occurrence() == 1) return std::nullopt;
+  const auto output = outputs.find(task);  // Stored by an earlier version.
+  return output ? *output : std::optional<Json>();
 }
 
 // How a task uses its predecessors' results. is_last: no other depends on it.
@@ -308,13 +324,9 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of, boo
     }
     TaskInput input{.id = task.id, .description = task.description};
     if (starts) input.message = message;
-    Scope outputs = context.shared(detail::task_outputs_scope);
-    const int occurrence = context.occurrence();
     for (const std::string& before : context_of) {
-      auto output = outputs.find(detail::task_output_key(before, occurrence));
-      // Stored by an earlier version.
-      if (!output && occurrence > 1 && completed.contains(before)) output = outputs.find(before);
-      if (output) input.context.push_back({before, *output});
+      auto output = output_of(before, completed.contains(before), context);
+      if (output) input.context.push_back({before, *std::move(output)});
     }
     if (task.condition && !task.condition(input)) {
       return TaskMessage{ended(task.id, TaskStatus::skipped, "its condition does not hold")};

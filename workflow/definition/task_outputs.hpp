@@ -15,4 +15,9 @@ inline constexpr std::string_view task_outputs_scope = "tasks";
   return occurrence == 1 ? task : task + "/" + std::to_string(occurrence);
 }
 
+// In the state a null is no value. So an output that is null is a mark, under this key instead.
+[[nodiscard]] inline std::string null_output_key(const std::string& output_key) {
+  return output_key + "/null";
+}
+
 }  // namespace triage::inline v0_1::workflow::detail

@@ -55,6 +55,7 @@ void set_task_output(const std::string& path, int occurrence, Json& stored, cons
   message["v"] = Json{{"task", task}, {"status", "completed"}};
   if (told.contains("output") || told["status"] != "completed") message["v"]["output"] = value;
   Json& writes = stored["wrote"];
+  if (value.is_null()) writes.push_back(Json::array({scope, null_output_key(key), true}));
   for (Json& write : writes) {
     const bool its_output = write.at(1) == key || write.at(1) == task;  // Or of an earlier version.
     if (write.at(0) == scope && its_output) return set_written(write, value);

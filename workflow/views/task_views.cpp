@@ -47,7 +47,8 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run,
       }
       if (view.status == TaskStatus::completed) {
         const std::string key = detail::task_output_key(task.id, found->second->occurrence);
-        view.output = outputs.value(key, outputs.value(task.id, Json()));  // Or of before.
+        const bool is_null = outputs.contains(detail::null_output_key(key));
+        view.output = outputs.value(key, is_null ? Json() : outputs.value(task.id, Json()));
       }
     }
     views.push_back(std::move(view));
