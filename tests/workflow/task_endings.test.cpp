@@ -108,3 +108,33 @@ TEST_CASE("an output that is null is one like any other", "[workflow][tasks]") {
     from = last_checkpoint(branch);
   }
 }
+
+TEST_CASE("a task that fails because of another follows its own rule for those after it",
+          "[workflow][tasks]") {
+  const auto end_of = [](OnFailure a, OnFailure b) {
+    TaskGraph graph("plan");
+    graph
+        .agent("w",
+               [](const TaskInput& task) -> Json {
+                 if (task.id == "a") throw std::runtime_error("down");
+                 return seen_by(task);
+               })
+        .task({.id = "a", .on_failure = a})
+        .task({.id = "b", .depends_on = {"a"}, .on_failure = b})
+        .task({.id = "c", .depends_on = {"b"}, .context = TaskContext::all})
+        .task({.id = "d", .depends_on = {"c"}});
+    WorkflowRun run(built(graph));
+    CHECK_FALSE(run.run(nullptr).has_value());
+    const auto tasks = views_of(graph, run);
+    CHECK(tasks.at("b").status ==
+          (a == OnFailure::skip ? TaskStatus::skipped : TaskStatus::failed));
+    CHECK(tasks.at("d").status == tasks.at("c").status);
+    return tasks.at("c").status;
+  };
+  CHECK(end_of(OnFailure::cascade, OnFailure::cascade) == TaskStatus::failed);
+  CHECK(end_of(OnFailure::cascade, OnFailure::skip) == TaskStatus::skipped);
+  CHECK(end_of(OnFailure::cascade, OnFailure::carry_on) == TaskStatus::completed);
+  CHECK(end_of(OnFailure::skip, OnFailure::cascade) == TaskStatus::skipped);
+  CHECK(end_of(OnFailure::skip, OnFailure::skip) == TaskStatus::skipped);
+  CHECK(end_of(OnFailure::skip, OnFailure::carry_on) == TaskStatus::completed);
+}

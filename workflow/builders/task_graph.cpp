@@ -22,6 +22,15 @@ Json ended(const std::string& task, TaskStatus status, const std::string& why = 
   return json;
 }
 
+// Of a task that failed, or was left out because of another: what becomes of those after it.
+Json without_output(const std::string& task, TaskStatus status, OnFailure rule,
+                    const std::string& why) {
+  Json json = ended(task, status, why);
+  if (rule == OnFailure::skip) json["skips"] = true;
+  if (rule == OnFailure::carry_on) json["propagates"] = false;
+  return json;
+}
+
 Error wrong_graph(std::string text) { return {Errc::invalid_argument, std::move(text)}; }
 
 constexpr std::pair<TaskContext, std::string_view> contexts[] = {
@@ -306,21 +315,16 @@ auto task_handler(Task task, Work work, std::vector<std::string> context_of, boo
     for (const Json& one : starts ? std::vector<Json>() : outcomes_in(message)) {
       const auto before = one.at("task").template get<std::string>();
       const auto status = one.at("status").template get<std::string>();
-      const bool hard = one.value("propagates", true);
-      if (status == to_string(TaskStatus::failed) && hard) {
-        const bool skips = one.value("skips", false);
-        Json json = ended(task.id, skips ? TaskStatus::skipped : TaskStatus::failed,
-                          "task \"" + before + "\" failed");
-        json["cascaded"] = true;
-        if (skips) json["propagates"] = true;
-        return TaskMessage{std::move(json)};
-      }
-      if (status == to_string(TaskStatus::skipped) && one.value("cascaded", false)) {
-        Json json = ended(task.id, TaskStatus::skipped, "task \"" + before + "\" was skipped");
-        json["cascaded"] = true;
-        return TaskMessage{std::move(json)};
-      }
       if (status == to_string(TaskStatus::completed)) completed.insert(before);
+      const bool failed = status == to_string(TaskStatus::failed);
+      const bool stops = failed || one.value("cascaded", false);  // Not by its condition.
+      if (!stops || !one.value("propagates", true)) continue;
+      const bool skips = !failed || one.value("skips", false);
+      Json json =
+          without_output(task.id, skips ? TaskStatus::skipped : TaskStatus::failed, task.on_failure,
+                         "task \"" + before + (failed ? "\" failed" : "\" was skipped"));
+      json["cascaded"] = true;
+      return TaskMessage{std::move(json)};
     }
     TaskInput input{.id = task.id, .description = task.description};
     if (starts) input.message = message;
@@ -362,10 +366,7 @@ Result<Workflow> TaskGraph::build() const {
         .timeout = task.timeout,
         .checkpoints = task.checkpoints};
     options.instead = [id = task.id, rule = task.on_failure](const Error& error) {
-      Json json = ended(id, TaskStatus::failed, error.detail);
-      if (rule == OnFailure::skip) json["skips"] = true;
-      if (rule == OnFailure::carry_on) json["propagates"] = false;
-      return make_message(TaskMessage{std::move(json)});
+      return make_message(TaskMessage{without_output(id, TaskStatus::failed, rule, error.detail)});
     };
     const bool is_last = !needed.contains(task.id);
     options.fallback = [id = task.id, is_last](const Json& value, const Message&,

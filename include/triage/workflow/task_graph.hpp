@@ -36,11 +36,11 @@ enum class TaskContext : std::uint8_t {
   all,     // All its direct and indirect dependencies.
   none,
 };
-// What happens to the dependants of a failed task.
+// What happens to the dependants of a failed task, or of one that was left out because of it.
 enum class OnFailure : std::uint8_t {
-  cascade,   // They fail too, without running.
+  cascade,   // They fail too, without running, or are skipped, as the task was.
   skip,      // They are skipped.
-  carry_on,  // They run without its output, and the run does not fail. "continue" in JSON.
+  carry_on,  // They run without its output. Its failure is not the run's. "continue" in JSON.
 };
 
 enum class TaskStatus : std::uint8_t { pending, in_progress, completed, failed, blocked, skipped };
