@@ -138,3 +138,65 @@ TEST_CASE("a task that fails because of another follows its own rule for those a
   CHECK(end_of(OnFailure::skip, OnFailure::skip) == TaskStatus::skipped);
   CHECK(end_of(OnFailure::skip, OnFailure::carry_on) == TaskStatus::completed);
 }
+
+TEST_CASE("a failed task that is tried again is in progress, and those after it wait",
+          "[workflow][tasks]") {
+  WorkflowRun* self = nullptr;
+  std::map<std::string, TaskView> seen;
+  TaskGraph graph("plan");
+  graph
+      .agent("w",
+             [&](const TaskInput& task) -> Json {
+               if (task.id != "a") return 1;
+               if (self == nullptr) throw std::runtime_error("down");
+               seen = views_of(graph, *self);
+               return 1;
+             })
+      .task({.id = "c", .depends_on = {"b"}})
+      .task({.id = "b", .depends_on = {"a"}})
+      .task({.id = "a"})
+      .task({.id = "other"});
+  const auto store = memory();
+  CHECK_FALSE(WorkflowRun(built(graph), {.run_id = "w", .store = store}).run(nullptr).has_value());
+  WorkflowRun again(built(graph), {.run_id = "w", .store = store, .threads = 1});
+  self = &again;
+  REQUIRE_OK(again.resume());
+  CHECK(seen.at("a").status == TaskStatus::in_progress);
+  CHECK(seen.at("a").why.empty());
+  CHECK(seen.at("b").status == TaskStatus::blocked);
+  CHECK(seen.at("c").status == TaskStatus::blocked);
+  CHECK(seen.at("other").status == TaskStatus::completed);
+}
+
+TEST_CASE("during a second message to a task list, its tasks show nothing of the first",
+          "[workflow][tasks]") {
+  WorkflowRun* self = nullptr;
+  std::vector<TaskView> seen;
+  TaskGraph graph("plan");
+  graph
+      .agent("w",
+             [&](const TaskInput& task, Context& context) -> Json {
+               if (context.occurrence() == 2 && task.id == "a") {
+                 seen = graph.tasks(*self, "tasks").value();
+               }
+               return 1;
+             })
+      .task({.id = "a"})
+      .task({.id = "b", .depends_on = {"a"}});
+  WorkflowRun run(built(WorkflowBuilder("outer")
+                            .executor("start", [](const Json& json) { return json; })
+                            .executor("tasks", built(graph))
+                            .executor("again",
+                                      [](const Json&, Context& context) {
+                                        if (context.occurrence() == 1) context.send("again");
+                                      })
+                            .start("start")
+                            .chain({"start", "tasks", "again", "tasks"})),
+                  {.run_id = "w", .store = memory(), .threads = 1});
+  self = &run;
+  REQUIRE_OK(run.run("first"));
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[0].status == TaskStatus::in_progress);
+  CHECK(seen[1].status == TaskStatus::blocked);
+  CHECK(seen[1].output == nullptr);
+}

@@ -15,22 +15,46 @@ namespace triage::inline v0_1::workflow {
 
 using triage::detail::text_field;
 
+namespace {
+
+// A task that is tried again has not ended, nor have those after it, whatever is stored of them.
+void leave_out_outdated(const std::vector<Task>& tasks, std::set<std::string, std::less<>> outdated,
+                        std::map<std::string, const DeliveryView*, std::less<>>& by_task) {
+  for (std::size_t before = 0; before != outdated.size();) {
+    before = outdated.size();
+    for (const Task& task : tasks) {
+      const bool follows = std::any_of(task.depends_on.begin(), task.depends_on.end(),
+                                       [&](const auto& one) { return outdated.contains(one); });
+      if (follows) outdated.insert(task.id);
+    }
+  }
+  for (const std::string& task : outdated) by_task.erase(task);
+}
+
+}  // namespace
+
 Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run,
                                                std::string_view inside) const {
   TRIAGE_TRY(deliveries, run.deliveries());
   TRIAGE_TRY(state, run.state());
   const std::string prefix = inside.empty() ? "" : std::string(inside) + "/";
-  std::map<std::string, const DeliveryView*, std::less<>> by_task;
+  // Of the newest message: those that are at work, have begun, and have ended.
+  int newest = 0;
+  for (const DeliveryView& one : deliveries) {
+    if (one.executor.rfind(prefix, 0) == 0) newest = std::max(newest, one.occurrence);
+  }
   std::set<std::string, std::less<>> at_work;
+  std::set<std::string, std::less<>> begun;
+  std::map<std::string, const DeliveryView*, std::less<>> by_task;
   for (const DeliveryView& one : deliveries) {
     if (one.executor.rfind(prefix, 0) != 0) continue;
     const std::string task = one.executor.substr(prefix.size());
-    if (one.how == Ran::at_work) {
-      at_work.insert(task);
-    } else if (one.how != Ran::pending && one.how != Ran::skipped) {
-      by_task[task] = &one;
-    }
+    if (one.how == Ran::at_work) at_work.insert(task);
+    if (one.occurrence < newest) continue;
+    if (one.how != Ran::pending && one.how != Ran::skipped) begun.insert(task);
+    if (one.how == Ran::done || one.how == Ran::reused) by_task[task] = &one;
   }
+  leave_out_outdated(tasks_, at_work, by_task);
   const std::string scope = detail::shared_scope(std::string(inside), detail::task_outputs_scope);
   const Json outputs = state.is_object() ? state.value(scope, Json::object()) : Json::object();
   std::vector<TaskView> views;
@@ -57,7 +81,7 @@ Result<std::vector<TaskView>> TaskGraph::tasks(const WorkflowRun& run,
   const bool skips = stopped && stopped->how != StopKind::paused;
   for (TaskView& view : views) {
     if (view.status != TaskStatus::blocked) continue;
-    if (skips && !by_task.contains(view.id)) {
+    if (skips && !begun.contains(view.id)) {
       view.status = TaskStatus::skipped;
       view.why = detail::what_stopped(*stopped);
       continue;
