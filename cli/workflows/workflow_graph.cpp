@@ -96,14 +96,14 @@ std::string hash_of(const Json& json) {
 }
 
 // Part of a task's fingerprint: another command or model makes it a different executor.
-std::string version_of(const std::string& description, const AgentSpec& agent, int attempts) {
+std::string version_of(const std::string& description, const AgentSpec& agent) {
   return hash_of({{"description", description},
                   {"command", agent.command},
                   {"url", agent.url},
                   {"model", agent.model},
                   {"system", agent.system},
                   {"max_tokens", agent.max_tokens},
-                  {"attempts", attempts}});
+                  {"attempts", 1}});  // For runs of earlier versions. It may change.
 }
 
 void complete(const WorkflowFile& file, FileGraph& graph) {
@@ -115,7 +115,7 @@ void complete(const WorkflowFile& file, FileGraph& graph) {
       if (one.otherwise) said["otherwise"] = *one.otherwise;
       one.version = hash_of(said);
     } else {
-      one.version = version_of(one.description, file.agents.find(one.agent)->second, file.attempts);
+      one.version = version_of(one.description, file.agents.find(one.agent)->second);
     }
   }
 }
@@ -130,7 +130,7 @@ void complete(WorkflowFile& file) {
   }
   for (workflow::Task& task : file.tasks) {
     const AgentSpec& agent = file.agents.find(task.assignee)->second;
-    task.version = version_of(task.description, agent, file.attempts);
+    task.version = version_of(task.description, agent);
     task.timeout = agent.timeout;
   }
   complete(file, file.graph);

@@ -125,6 +125,28 @@ tasks:
   CHECK_THAT(refused.error, ContainsSubstring("executor a"));
 }
 
+TEST_CASE("a file's run that has failed goes on with more attempts and with a new task",
+          "[cli][workflow]") {
+  const Place place;
+  const auto file = [&](const std::string& attempts, const std::string& more) {
+    return place.write("some.yaml", "workflow: some\n" + attempts + R"(agents:
+  yes: {command: [sh, -c, "cat >/dev/null; echo >>done; echo 1"]}
+  once: {command: [sh, -c, "cat >/dev/null; test -e tried && echo 2 || { touch tried; exit 3; }"]}
+tasks:
+)" + more + R"(  - {id: a, description: first, assignee: yes}
+  - {id: b, description: second, assignee: once, depends_on: [a]}
+)");
+  };
+  REQUIRE(place.run(file("", "")).status == 5);
+  const Printed done =
+      place.run(file("attempts: 3\n", "  - {id: new, description: another, assignee: yes}\n"));
+  INFO(done.error);
+  CHECK(done.status == 0);
+  CHECK(output_of(done, "b") == 2);
+  CHECK(output_of(done, "new") == 1);
+  CHECK(place.lines("done") == 2);
+}
+
 TEST_CASE("a command that takes too long is killed, and one that prints no JSON has failed",
           "[cli][workflow]") {
   const Place place;

@@ -14,8 +14,6 @@ namespace triage::inline v0_1::workflow {
 namespace {
 
 // Tasks send each other only how they ended. What leaves the graph has the output, too.
-constexpr const char* outcome_type = "task";
-
 Json ended(const std::string& task, TaskStatus status, const std::string& why = {}) {
   Json json{{"task", task}, {"status", to_string(status)}};
   if (!why.empty()) json["why"] = why;
@@ -127,7 +125,7 @@ std::vector<std::string> ancestors(const std::vector<Task>& tasks, const Indices
 }
 
 struct TaskMessage {
-  static constexpr const char* message_type = outcome_type;
+  static constexpr const char* message_type = detail::task_message_type;
   Json json{};
   friend void to_json(Json& to, const TaskMessage& message) { to = message.json; }
 };

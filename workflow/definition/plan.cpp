@@ -42,6 +42,12 @@ std::string version_mark(const std::string& version) {
   return version.size() > 64 ? short_digest(version) : version;
 }
 
+std::string workflow_mark(const WorkflowSpec& spec, const std::vector<std::string>& starts) {
+  return short_digest(spec.id + "\n" + spec.options.version + "\n" +
+                      std::to_string(static_cast<int>(spec.options.schedule)) + "\n" +
+                      joined(starts));
+}
+
 WorkflowBody::WorkflowBody(WorkflowSpec checked) : spec_(std::move(checked)) {
   plan_.scopes.push_back({.spec = &spec_});
   lay_out(spec_, 0);
@@ -143,9 +149,8 @@ void WorkflowBody::share_capacities() {
 }
 
 void WorkflowBody::print(const WorkflowSpec& spec, const std::string& prefix) {
-  fingerprint_["workflow" + (prefix.empty() ? "" : " " + prefix)] = short_digest(
-      spec.id + "\n" + spec.options.version + "\n" +
-      std::to_string(static_cast<int>(spec.options.schedule)) + "\n" + joined(spec.starts));
+  fingerprint_["workflow" + (prefix.empty() ? "" : " " + prefix)] =
+      workflow_mark(spec, spec.starts);
   for (const NodeSpec& node : spec.nodes) {
     const std::string path = within(prefix, node.id);
     if (node.nested) {

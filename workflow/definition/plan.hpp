@@ -85,6 +85,9 @@ class WorkflowBody {
 
 // A version as a fingerprint has it: long ones are shortened.
 [[nodiscard]] std::string version_mark(const std::string& version);
+// The mark of the workflow itself, as it is if these are its starts.
+[[nodiscard]] std::string workflow_mark(const WorkflowSpec& spec,
+                                        const std::vector<std::string>& starts);
 // Assigns migrations to executors. Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> attach_migrations(WorkflowSpec& spec);
 // Of a workflow, or of a run of one.

@@ -8,6 +8,8 @@
 namespace triage::inline v0_1::workflow::detail {
 
 inline constexpr std::string_view task_outputs_scope = "tasks";
+// The type of the messages that say how a task ended.
+inline constexpr const char* task_message_type = "task";
 
 // A graph inside a workflow may get several messages, each with its own outputs. Earlier versions
 // stored those of later messages under the task's name, too.

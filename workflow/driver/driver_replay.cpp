@@ -4,6 +4,7 @@
 #include "base/json_words.hpp"
 #include "base/run_catching.hpp"
 #include "driver.hpp"
+#include "records/compatible.hpp"
 #include "schedule/router.hpp"
 #include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
@@ -17,10 +18,16 @@ using triage::detail::store_now;
 // from the store.
 Result<bool> Driver::replay(const Delivery& delivery) {
   if (before_.empty()) return outcome::success(false);
-  const std::string key = finished_key(plan_.nodes[delivery.node].path, delivery.occurrence);
+  const std::string& path = plan_.nodes[delivery.node].path;
+  const std::string key = finished_key(path, delivery.occurrence);
   const Json* stored = before_.find(key);
   if (stored == nullptr || stored->is_null()) return outcome::success(false);
-  TRIAGE_TRY(finished, from_stored(plan_, parts_, key, *stored));
+  auto known = from_stored(plan_, parts_, key, *stored);
+  // Its message went along an edge that is gone, which it may be if the executor did nothing.
+  const bool outdated =
+      !known && known.error().code == Errc::conflict && !counts_as_done(path, *stored);
+  if (outdated) return outcome::success(false);
+  TRIAGE_TRY(finished, std::move(known));
   if (!finished.failed.empty() && options_.retry_failed) return outcome::success(false);
   if (verify_ && !still_true(delivery, finished)) return outcome::success(false);
   if (finished.edited && !finished.routed) {

@@ -88,7 +88,9 @@ Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const W
   TRIAGE_TRY(task, stored_task(store, run));
   if (!force && !same_parts(task.at("parts"), workflow)) {
     TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
-    TRIAGE_TRYV(check_parts(run, task.at("parts"), latest.state, workflow));
+    TRIAGE_TRY(info, run_catching([&] { return store.run(run); }));
+    TRIAGE_TRYV(check_parts(run, task.at("parts"), latest.state, workflow,
+                            info.status == RunStatus::finished));
   }
   return inputs == nullptr ? outcome::success() : check_inputs(run, task.at("inputs"), *inputs);
 }

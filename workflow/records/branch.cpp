@@ -34,7 +34,7 @@ std::string id_in(const std::string& path) { return path.substr(path.rfind('/') 
 
 // How the task ended, if the executor is one of a TaskGraph; else null.
 Json told_by_task(const std::string& path, const State& state, const Json& message) {
-  if (message.at("t") != "task") return nullptr;
+  if (message.at("t") != task_message_type) return nullptr;
   Parts parts;  // Of a long output, or a long reason for a failure.
   if (message.contains("p")) parts.begin_with(state);
   Json told = stored_value(parts, message);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "compatible.hpp"
+#include "definition/task_outputs.hpp"
 
 #include <algorithm>
 #include <set>
@@ -41,18 +42,34 @@ std::string port_asked_at(const std::string& request) {
 Activated activated_in(const State& state) {
   Activated found;
   if (state.empty()) return found;
-  const State::Values& values = *state.values();
-  for (auto one = values.lower_bound(finished_prefix);
-       one != values.end() && one->first.rfind(finished_prefix, 0) == 0; ++one) {
-    // What failed is tried again, by the executor as it is now.
-    if (!one->second->is_object() || one->second->contains("failed")) continue;
-    const std::string rest = one->first.substr(finished_prefix.size());
-    found.executors.insert(rest.substr(0, rest.rfind('/')));
-    for (const Json& sent : one->second->value("sent", Json::array())) {
+  const auto take_edges = [&](const Json& record) {
+    for (const Json& sent : record.value("sent", Json::array())) {
       for (const Json& along : sent.value("to", Json::array())) {
         found.edges.insert(along.at(0).get<std::string>());
       }
     }
+  };
+  std::set<std::string, std::less<>> senders;  // Of what was done.
+  std::vector<std::pair<std::string, const Json*>> left_out;
+  const State::Values& values = *state.values();
+  for (auto one = values.lower_bound(finished_prefix);
+       one != values.end() && one->first.rfind(finished_prefix, 0) == 0; ++one) {
+    const std::string rest = one->first.substr(finished_prefix.size());
+    const std::string path = rest.substr(0, rest.rfind('/'));
+    const Json& record = *one->second;
+    if (!record.is_object() || record.contains("failed")) continue;
+    if (!counts_as_done(path, record)) {
+      left_out.emplace_back(path, &record);
+      continue;
+    }
+    found.executors.insert(path);
+    take_edges(record);
+    const Json from = record.value("from", Json::array());
+    for (std::size_t i = 0; i < from.size(); i += 2) senders.insert(from[i].get<std::string>());
+  }
+  // Others have gone on without it.
+  for (const auto& [path, record] : left_out) {
+    if (senders.contains(path)) take_edges(*record);
   }
   for (auto one = values.lower_bound(request_prefix);
        one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
@@ -69,13 +86,28 @@ bool had_its_turn(const Plan& plan, const Activated& activated, const std::strin
   if (part.rfind("edge ", 0) != 0) return true;
   const std::string name = after("edge ");
   const auto known = plan.edge_of.find(name);
-  if (known == plan.edge_of.end()) return activated.edges.contains(name);
+  if (activated.edges.contains(name)) return true;
+  if (known == plan.edge_of.end()) return false;
   // Finished executors sent their messages without this edge, or under another condition.
   const std::size_t slash = name.size() - plan.edges[known->second].spec->options.name.size();
   const std::string scope = name.substr(0, slash);  // "outer/", or empty.
   const auto& sources = plan.edges[known->second].spec->sources;
   return std::any_of(sources.begin(), sources.end(),
                      [&](const std::string& source) { return activated.within(scope + source); });
+}
+
+// Whether the task list differs only by tasks that depend on none and are new to the run. What
+// others in an eager workflow got does not change with them.
+bool only_begins_more(const Plan& plan, const std::string& part, const Json& known) {
+  const WorkflowSpec& spec = *plan.scopes.front().spec;
+  if (part != "workflow" || spec.options.schedule != Schedule::eager) return false;
+  std::vector<std::string> starts;
+  for (const std::string& start : spec.starts) {
+    const bool is_known =
+        known.contains("executor " + start) || known.contains("workflow " + start);
+    if (is_known) starts.push_back(start);
+  }
+  return known.at(part) == workflow_mark(spec, starts);
 }
 
 bool migrates(const Plan& plan, const std::string& part, const Json& known) {
@@ -87,6 +119,21 @@ bool migrates(const Plan& plan, const std::string& part, const Json& known) {
 }
 
 }  // namespace
+
+// A failure is tried again, by the executor as it is now.
+bool counts_as_done(std::string_view path, const Json& stored) {
+  if (stored.contains("failed")) return false;
+  const std::string_view task = path.substr(path.rfind('/') + 1);
+  for (const char* const where : {"sent", "out"}) {
+    for (const Json& message : stored.value(where, Json::array())) {
+      if (!message.is_object() || message.value("t", Json()) != task_message_type) continue;
+      const Json told = message.value("v", Json());
+      if (!told.is_object() || told.value("task", Json()) != task) continue;
+      if (told.value("status", Json()) == "skipped" || told.contains("cascaded")) return false;
+    }
+  }
+  return true;
+}
 
 const Json& known_parts(const Json& started_with, const State& state) {
   const Json* newer = state.find(parts_key);
@@ -137,7 +184,7 @@ std::vector<const MigrationSpec*> migrations(const PlanNode& node, const std::st
 }
 
 Result<void> check_parts(const RunId& run, const Json& started_with, const State& state,
-                         const Workflow& workflow) {
+                         const Workflow& workflow, bool finished) {
   const Json& stored = known_parts(started_with, state);
   if (same_parts(stored, workflow)) return outcome::success();
   const Json known = parts_object(stored);
@@ -159,7 +206,7 @@ Result<void> check_parts(const RunId& run, const Json& started_with, const State
     if (found == known.end()) {
       // Who was asked at a port had one: its mark is newer than the run.
       if (part.rfind("port ", 0) != 0) differs(part, "new");
-    } else if (*found != mark) {
+    } else if (*found != mark && (finished || !only_begins_more(plan, part, known))) {
       const std::string path = part.substr(part.find(' ') + 1);
       const std::string before = version_in(known, path);
       const std::string now = version_in(parts, path);

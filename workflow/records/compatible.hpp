@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -15,9 +16,13 @@ namespace triage::inline v0_1::workflow::detail {
 inline constexpr std::string_view parts_key = "triage/parts";
 
 // It may if no changed part has been used yet, or the change can be migrated. Errors:
-// Errc::conflict, naming the parts that prevent it.
+// Errc::conflict, naming the parts that prevent it. finished: nothing more will run.
 [[nodiscard]] Result<void> check_parts(const RunId& run, const Json& started_with,
-                                       const State& state, const Workflow& workflow);
+                                       const State& state, const Workflow& workflow,
+                                       bool finished = false);
+// Whether a stored delivery of the executor counts: it neither failed nor belongs to a task that
+// was left out, because of another or of its condition.
+[[nodiscard]] bool counts_as_done(std::string_view path, const Json& stored);
 // The parts a run last continued with: an object, or its text.
 [[nodiscard]] const Json& known_parts(const Json& started_with, const State& state);
 [[nodiscard]] bool same_parts(const Json& known, const Workflow& workflow);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "stored_deliveries.hpp"
 #include "base/run_catching.hpp"
+#include "compatible.hpp"
 #include "stored_keys.hpp"
 #include "triage/detail/try.hpp"
 
@@ -25,11 +26,16 @@ Result<std::vector<StoredFinished>> deliveries_in(const State& state, const Work
   std::vector<StoredFinished> all;
   for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
     for (int occurrence = 1;; ++occurrence) {
-      const std::string key = finished_key(plan.nodes[node].path, occurrence);
+      const std::string& path = plan.nodes[node].path;
+      const std::string key = finished_key(path, occurrence);
       const Json* stored = state.find(key);
       if (stored == nullptr || stored->is_null()) break;
-      TRIAGE_TRY(finished, from_stored(plan, parts, key, *stored));
-      all.push_back({node, occurrence, std::move(finished)});
+      auto finished = from_stored(plan, parts, key, *stored);
+      if (finished) {
+        all.push_back({node, occurrence, std::move(finished).value()});
+      } else if (finished.error().code != Errc::conflict || counts_as_done(path, *stored)) {
+        return std::move(finished).error();
+      }
     }
   }
   std::sort(all.begin(), all.end(), [](const StoredFinished& a, const StoredFinished& b) {

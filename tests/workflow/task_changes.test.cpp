@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// What may change in a task list while a run of it is not finished.
+#include "kit.hpp"
+
+#include <atomic>
+#include <map>
+#include <stdexcept>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+using Tasks = std::vector<Task>;
+
+// Each task of `fails` fails; the others return whose outputs they got.
+TaskGraph list_of(Tasks tasks, const std::set<std::string>& fails = {}) {
+  TaskGraph graph("list");
+  graph.agent("w", [fails](const TaskInput& task) {
+    if (fails.contains(task.id)) throw std::runtime_error("down");
+    return task.description + told(task);
+  });
+  for (Task& task : tasks) graph.task(std::move(task));
+  return graph;
+}
+
+// A run of `before` in which "a" fails, continued with `now`, in which nothing fails.
+Result<WorkflowResult> goes_on(const Tasks& before, const Tasks& now,
+                               std::map<std::string, Json>* outputs = nullptr) {
+  const auto store = memory();
+  CHECK_FALSE(WorkflowRun(built(list_of(before, {"a"})), {.run_id = "w", .store = store})
+                  .run(nullptr)
+                  .has_value());
+  const TaskGraph graph = list_of(now);
+  WorkflowRun run(built(graph), {.run_id = "w", .store = store});
+  auto done = run.resume();
+  if (outputs != nullptr) {
+    const auto views = graph.tasks(run);
+    REQUIRE_OK(views);
+    for (const TaskView& view : views.value()) (*outputs)[view.id] = view.output;
+  }
+  return done;
+}
+
+}  // namespace
+
+TEST_CASE("a task that has not run may change: it was to follow a failed one, or was skipped",
+          "[workflow][tasks]") {
+  std::map<std::string, Json> outputs;
+  const auto rule = GENERATE(OnFailure::cascade, OnFailure::skip);
+  const Tasks before{{.id = "z"},
+                     {.id = "a", .depends_on = {"z"}, .on_failure = rule},
+                     {.id = "b", .depends_on = {"a"}},
+                     {.id = "c", .depends_on = {"b"}}};
+  Tasks now = before;
+  now[2].description = "better ";
+  now[3].version = "2";
+  REQUIRE_OK(goes_on(before, now, &outputs));
+  CHECK(outputs.at("b") == "better b[a]");
+  CHECK(outputs.at("c") == "c[b]");
+
+  now[3].depends_on = {"a"};
+  REQUIRE_OK(goes_on(before, now, &outputs));
+  CHECK(outputs.at("b") == "better b[a]");
+  CHECK(outputs.at("c") == "c[a]");
+
+  now[0].description = "other";
+  const auto refused = goes_on(before, now);
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("executor z"));
+}
+
+TEST_CASE("a task whose condition has failed may change, and stays skipped", "[workflow][tasks]") {
+  std::map<std::string, Json> outputs;
+  const Tasks before{
+      {.id = "z"},
+      {.id = "s", .depends_on = {"z"}, .condition = [](const TaskInput&) { return false; }},
+      {.id = "a", .depends_on = {"s"}}};
+  Tasks now = before;
+  now[1].description = "other";
+  REQUIRE_OK(goes_on(before, now, &outputs));
+  CHECK(outputs.at("s") == nullptr);
+  CHECK(outputs.at("a") == "a[]");
+
+  // What has gone on without it may not be put after another task.
+  CHECK_ERRC(Errc::conflict, goes_on({before[0],
+                                      before[1],
+                                      {.id = "d", .depends_on = {"s"}},
+                                      {.id = "a", .depends_on = {"d"}}},
+                                     {before[0],
+                                      before[1],
+                                      {.id = "new"},
+                                      {.id = "d", .depends_on = {"new"}},
+                                      {.id = "a", .depends_on = {"d"}}}));
+}
+
+TEST_CASE("a task that failed and that others went on without may not change",
+          "[workflow][tasks]") {
+  const Tasks before{{.id = "a", .on_failure = OnFailure::carry_on},
+                     {.id = "b", .depends_on = {"a"}}};
+  const auto store = memory();
+  CHECK_FALSE(WorkflowRun(built(list_of(before, {"a", "b"})), {.run_id = "w", .store = store})
+                  .run(nullptr)
+                  .has_value());
+  Tasks now = before;
+  now[0].description = "other";
+  CHECK_ERRC(Errc::conflict,
+             WorkflowRun(built(list_of(now)), {.run_id = "w", .store = store}).resume());
+}
+
+TEST_CASE("a task that depends on none may be added to a run that is not finished",
+          "[workflow][tasks]") {
+  std::map<std::string, Json> outputs;
+  const Tasks before{{.id = "z"}, {.id = "a", .depends_on = {"z"}}};
+  const Tasks now{{.id = "new"},
+                  {.id = "z"},
+                  {.id = "a", .depends_on = {"z"}},
+                  {.id = "after", .depends_on = {"new"}}};
+  REQUIRE_OK(goes_on(before, now, &outputs));
+  CHECK(outputs.at("a") == "a[z]");
+  CHECK(outputs.at("after") == "after[new]");
+
+  // One that has run may not depend on it, nor be gone.
+  CHECK_ERRC(Errc::conflict, goes_on(before, {{.id = "new"},
+                                              {.id = "z", .depends_on = {"new"}},
+                                              {.id = "a", .depends_on = {"z"}}}));
+  CHECK_ERRC(Errc::conflict, goes_on(before, {{.id = "new"}, {.id = "a"}}));
+
+  // A finished run has nothing left to do.
+  const auto store = memory();
+  REQUIRE_OK(WorkflowRun(built(list_of(before)), {.run_id = "w", .store = store}).run(nullptr));
+  const auto refused =
+      WorkflowRun(built(list_of(now)), {.run_id = "w", .store = store}).start_or_resume(nullptr);
+  CHECK_ERRC(Errc::conflict, refused);
+  // A branch of it has.
+  WorkflowRun origin(built(list_of(before)), {.run_id = "w", .store = store});
+  WorkflowRun branch(built(list_of(now)), {.run_id = "b", .store = store});
+  REQUIRE_OK(branch.fork(last_checkpoint(origin), {}));
+  CHECK(called(branch) == std::set<std::string>{"new", "after"});
+}
