@@ -56,6 +56,26 @@ TEST_CASE("a crew's manager chooses who does a task", "[workflow][crew]") {
   CHECK(outputs.at("b") == "painted b");
 }
 
+TEST_CASE("a task of a crew that names its agent is not the manager's", "[workflow][crew]") {
+  Crew crew("crew");
+  crew.agent("writer", [](const TaskInput& task) { return "written " + task.id; })
+      .agent("painter", [](const TaskInput& task) { return "painted " + task.id; })
+      .manager([](const TaskInput&) { return std::string("writer"); })
+      .task({.id = "a", .agent = "painter"})
+      .task({.id = "b"});
+  const auto outputs = outputs_of(crew);
+  CHECK(outputs.at("a") == "painted a");
+  CHECK(outputs.at("b") == "written b");
+}
+
+TEST_CASE("an agent that is twice in a crew or a task list is refused", "[workflow][crew]") {
+  Crew crew("crew");
+  crew.agent("ann", told).agent("bob", told).agent("ann", told).task({.id = "a", .agent = "bob"});
+  const auto refused = crew.build();
+  CHECK_ERRC(Errc::invalid_argument, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("agent \"ann\" is twice there"));
+}
+
 TEST_CASE("a manager who names a stranger may choose again", "[workflow][crew]") {
   int choices = 0;
   Crew crew("crew");
@@ -116,6 +136,20 @@ TEST_CASE("a flow joins a label with a method", "[workflow][flow]") {
   const auto refused = without.build();
   CHECK_ERRC(Errc::invalid_argument, refused);
   CHECK_THAT(refused.error().detail, ContainsSubstring("\"label\""));
+}
+
+TEST_CASE("labels of a flow that are joined may be any text", "[workflow][flow]") {
+  const std::string long_one(200, 'x');
+  Flow flow("flow");
+  flow.start("a", [](const int& n) { return n; })
+      .router("r1", "a", [](const int&) { return std::string("sehr schön"); })
+      .router("r2", "a", [](const int&) { return std::string(200, 'x'); })
+      .listen("b", all_of({"sehr schön", "a", long_one}), [](const Json& all) { return all; })
+      .listen("c", any_of({"sehr schön", long_one}), [](const std::string& one) { return one; });
+  const auto result = WorkflowRun(built(flow)).run(1);
+  REQUIRE_OK(result);
+  REQUIRE(result.value().outputs.size() == 3);
+  CHECK(result.value().value() == Json::array({"sehr schön", 1, long_one}));
 }
 
 TEST_CASE("a label of a flow may have a slash", "[workflow][flow]") {
@@ -241,4 +275,8 @@ TEST_CASE("a task's context comes before it, in a plan and out of one", "[workfl
   const auto misspelt = again.plan({{"tasks", {{{"id", "x"}, {"dependsOn", {"a"}}}}}});
   CHECK_ERRC(Errc::invalid_argument, misspelt);
   CHECK_THAT(misspelt.error().detail, ContainsSubstring("did you mean \"depends_on\""));
+  const auto at_the_top = again.plan({{"tasks", Json::array()}, {"taskz", 1}});
+  CHECK_ERRC(Errc::invalid_argument, at_the_top);
+  CHECK_THAT(at_the_top.error().detail,
+             ContainsSubstring("the plan has a member \"taskz\"") && ContainsSubstring("tasks"));
 }

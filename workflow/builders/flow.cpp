@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/flow.hpp"
+#include "base/digest.hpp"
 
 #include <algorithm>
 #include <set>
@@ -13,6 +14,18 @@ std::string without_slash(const std::string& label) {
   std::string name;
   for (const char c : label) name += c == '/' ? std::string("%2F") : std::string(1, c);
   return name;
+}
+
+// … in an executor's id, which has fewer characters and an end.
+std::string as_id(const std::string& label) {
+  constexpr std::size_t longest = 100;
+  std::string id = label.substr(0, longest);
+  for (char& c : id) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '_' || c == ':' || c == '-';
+    if (!plain) c = '-';
+  }
+  return id == label ? id : id + "." + triage::detail::digest(label).substr(0, 16);
 }
 
 }  // namespace
@@ -60,7 +73,7 @@ Result<Workflow> Flow::build() const {
           joined.push_back(name);
           continue;
         }
-        const std::string stand_in = "label:" + name;  // A fan-in has no conditions.
+        const std::string stand_in = "label:" + as_id(name);  // A fan-in has no conditions.
         if (labels_joined.insert(name).second) {
           builder.executor(stand_in, [](const std::string& label) { return label; });
           label_edges(name, stand_in);

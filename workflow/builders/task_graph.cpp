@@ -149,6 +149,9 @@ Result<void> TaskGraph::plan(const Json& plan) {
     return wrong_graph("a plan is an object with a list \"tasks\"; this is " +
                        show(plan).substr(0, 100));
   }
+  if (const auto odd = detail::unknown_member(plan, "the plan", {"tasks"})) {
+    return wrong_graph(*odd);
+  }
   std::vector<Task> added;
   for (const Json& json : plan["tasks"]) {
     const std::string which = "task " + std::to_string(added.size() + 1);
@@ -235,6 +238,7 @@ Result<void> TaskGraph::check() const {
   for (const Task& task : tasks_) ids.push_back(task.id);
   for (const auto& [name, work] : agents_) names.push_back(name);
   const std::set<std::string> known(ids.begin(), ids.end());
+  if (!twice_.empty()) return wrong_graph("agent \"" + printable(twice_) + "\" is twice there");
   if (tasks_.empty()) return wrong_graph("task graph \"" + printable(id_) + "\" has no tasks");
   if (known.size() != ids.size()) {
     std::sort(ids.begin(), ids.end());

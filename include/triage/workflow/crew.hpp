@@ -16,7 +16,7 @@ namespace triage::inline v0_1::workflow {
 struct CrewTask {
   std::string id{};
   std::string description{};
-  std::string agent{};  // Empty if there is a manager.
+  std::string agent{};  // Empty: the one that the manager chooses, or the only one.
   // Starts after the last non-async task; the next non-async task waits for it.
   bool async = false;
   // Whose outputs it sees; empty: all earlier tasks', or for an async task the last non-async
@@ -48,8 +48,8 @@ class Crew {
     graph_.port<Answer>(std::move(name));
     return *this;
   }
-  // Hierarchical: the manager chooses for every task, in an effect, so once per message to the
-  // crew.
+  // Hierarchical: the manager chooses for every task that names no agent, in an effect, so once per
+  // message to the crew.
   Crew& manager(Manager choose) {
     manager_ = std::move(choose);
     return *this;

@@ -54,7 +54,8 @@ struct Task {
   TaskContext context = TaskContext::listed;
   std::vector<std::string> context_from{};  // Replaces `listed`; tasks that come earlier.
   OnFailure on_failure = OnFailure::cascade;
-  // False: the task is skipped, and its dependants run without it. Not part of the JSON.
+  // False: the task is skipped, and its dependants run without it. Asked before each call of the
+  // agent, also after an answer or before another try. Not part of the JSON.
   std::function<bool(const TaskInput&)> condition{};
   // Retries and so on. The value of a FALLBACK is the task's output. Not part of the JSON.
   std::optional<FailurePolicy> policy{};
@@ -114,6 +115,7 @@ class TaskGraph {
   template <class F>
   TaskGraph& agent(std::string name, F work, std::size_t capacity = 0) {
     if (capacity > 0) capacities_[name] = capacity;
+    if (agents_.contains(name)) twice_ = name;
     agents_[std::move(name)] = detail::task_work(std::move(work));
     return *this;
   }
@@ -127,8 +129,8 @@ class TaskGraph {
     ports_.push_back([name = std::move(name)](WorkflowBuilder& to) { to.port<Answer>(name); });
     return *this;
   }
-  // Chooses the agent for a task, by name. Called in an effect, once per task and message to the
-  // graph.
+  // Chooses the agent for a task without an assignee, by name. Called in an effect, once per task
+  // and message to the graph.
   TaskGraph& manager(std::function<std::string(const TaskInput&)> choose) {
     manager_ = std::move(choose);
     return *this;
@@ -141,8 +143,8 @@ class TaskGraph {
   [[nodiscard]] Json json() const;
 
   // Errors: Errc::invalid_argument for a cycle (with its path), a task that depends on itself or on
-  // an unknown task, a context of one that does not come before it, a duplicate, an unknown
-  // assignee; and those of WorkflowBuilder::build().
+  // an unknown task, a context of one that does not come before it, a task or agent that is twice
+  // there, an unknown assignee; and those of WorkflowBuilder::build().
   [[nodiscard]] Result<Workflow> build() const;
   // The progress of a run, from its store if it has one; may be called while the run is in progress
   // (in_progress: running in this object). In the order of the tasks. inside: the path of this
@@ -160,6 +162,7 @@ class TaskGraph {
   std::vector<std::function<void(WorkflowBuilder&)>> ports_{};
   std::vector<Task> tasks_{};
   std::map<std::string, Work, std::less<>> agents_{};
+  std::string twice_{};  // An agent's name.
   std::map<std::string, std::size_t> capacities_{};
   std::function<std::string(const TaskInput&)> manager_{};
 };
