@@ -39,6 +39,20 @@ std::string port_asked_at(const std::string& request) {
   return port + parts[parts.size() - 2];
 }
 
+// Whether a stored delivery is of a task that did nothing, because of another or of its condition.
+bool is_left_out(std::string_view path, const Json& stored) {
+  const std::string_view task = path.substr(path.rfind('/') + 1);
+  for (const char* const where : {"sent", "out"}) {
+    for (const Json& message : stored.value(where, Json::array())) {
+      if (!message.is_object() || message.value("t", Json()) != task_message_type) continue;
+      const Json told = message.value("v", Json());
+      if (!told.is_object() || told.value("task", Json()) != task) continue;
+      if (told.value("status", Json()) == "skipped" || told.contains("cascaded")) return true;
+    }
+  }
+  return false;
+}
+
 Activated activated_in(const State& state) {
   Activated found;
   if (state.empty()) return found;
@@ -57,8 +71,9 @@ Activated activated_in(const State& state) {
     const std::string rest = one->first.substr(finished_prefix.size());
     const std::string path = rest.substr(0, rest.rfind('/'));
     const Json& record = *one->second;
+    // What failed is tried again, by the executor as it is now.
     if (!record.is_object() || record.contains("failed")) continue;
-    if (!counts_as_done(path, record)) {
+    if (is_left_out(path, record)) {
       left_out.emplace_back(path, &record);
       continue;
     }
@@ -120,19 +135,8 @@ bool migrates(const Plan& plan, const std::string& part, const Json& known) {
 
 }  // namespace
 
-// A failure is tried again, by the executor as it is now.
 bool counts_as_done(std::string_view path, const Json& stored) {
-  if (stored.contains("failed")) return false;
-  const std::string_view task = path.substr(path.rfind('/') + 1);
-  for (const char* const where : {"sent", "out"}) {
-    for (const Json& message : stored.value(where, Json::array())) {
-      if (!message.is_object() || message.value("t", Json()) != task_message_type) continue;
-      const Json told = message.value("v", Json());
-      if (!told.is_object() || told.value("task", Json()) != task) continue;
-      if (told.value("status", Json()) == "skipped" || told.contains("cascaded")) return false;
-    }
-  }
-  return true;
+  return !stored.contains("failed") && !is_left_out(path, stored);
 }
 
 const Json& known_parts(const Json& started_with, const State& state) {
