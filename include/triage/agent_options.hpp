@@ -125,6 +125,9 @@ struct RunOptions {
   // classification. If the same agent (object or name) is already working on the same task twice
   // further up, that is a loop and no attempt is made. Tasks without a text are not compared.
   Attempt* parent = nullptr;
+  // Called for each step and usage that the run, or one below it, records; on the thread that
+  // records it.
+  std::function<void()> on_activity{};
 };
 
 struct ResumeOptions {

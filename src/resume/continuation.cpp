@@ -13,6 +13,7 @@ namespace triage::inline v0_1::detail {
 void Continuation::set_terms(RunOptions own, const RunOptions& given, Duration elapsed) {
   options = std::move(own);
   options.parent = given.parent;
+  options.on_activity = given.on_activity;
   if (given.deadline) options.deadline = given.deadline;
   if (given.limits) options.limits = given.limits;
   if (given.stop_token.stop_possible()) options.stop_token = given.stop_token;

@@ -74,6 +74,7 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
   auto opened = open_awaited(core, awaited->first, awaited->second, own);
   if (opened) {
     opened.value()->options.parent = options.parent;
+    opened.value()->options.on_activity = options.on_activity;
     return detail::resume(std::move(opened).value(), call, degraded);
   }
   if (opened.error().code == Errc::not_found) return std::nullopt;

@@ -200,6 +200,7 @@ void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& actio
   waiting.options.run_id = id();
   waiting.options.deadline = lasting_deadline();
   waiting.options.parent = nullptr;
+  waiting.options.on_activity = nullptr;
   waiting.attempts = attempt_;
   core_.suspended.add(hash, std::move(waiting), core_.clock->wall_now());
 }

@@ -44,6 +44,13 @@ void Run::link_stop_tokens() {
   }
 }
 
+void Run::tell_activity() const {
+  for (const Run* run = this;; run = run->options_.parent->run_) {
+    if (run->options_.on_activity) run->options_.on_activity();
+    if (run->options_.parent == nullptr) return;
+  }
+}
+
 void Run::leave_store() {
   if (!has_store()) return;
   data_->store->queue().remove(data_->writer);

@@ -212,6 +212,7 @@ void Run::snapshot_if_due() {
 }
 
 void Run::record_step(int attempt, const Step& step, Step* movable) {
+  note_activity();
   Record::Bytes encoded;
   Result<void> checked = outcome::success();
   if (options_.store || core_.options.store) encoded = encode_if_storable(step);
@@ -251,6 +252,7 @@ void Run::record_step(int attempt, const Step& step, Step* movable) {
 }
 
 void Run::record_step(int attempt, const Step& step, const StepValues& values) {
+  note_activity();
   Result<Record::Bytes> encoded = encode_step(step, values);
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
@@ -317,6 +319,7 @@ void Run::replace_state(int attempt, Json state) {
 }
 
 void Run::record_usage(int attempt, const Usage& usage) {
+  note_activity();
   Result<void> checked = check_usage(usage);
   Lock lock(mutex_);
   if (takes_nothing(attempt) || refused(checked)) return;
