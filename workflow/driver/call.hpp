@@ -60,7 +60,9 @@ class Call {
   // The attempt that steps and usage are recorded in: that of the executor's own policy, if any.
   [[nodiscard]] virtual Attempt& inner_attempt() const noexcept = 0;
   [[nodiscard]] virtual std::optional<TimePoint> deadline() const = 0;
-  [[nodiscard]] virtual std::stop_token stop_token() const = 0;
+  // Until then the executor's own time lasts, and that of its run: without idle_timeout.
+  [[nodiscard]] virtual std::optional<TimePoint> lasts_until() const = 0;
+  [[nodiscard]] virtual std::stop_token stop_token() = 0;
   [[nodiscard]] virtual Error fail(Failure failure) = 0;
   // The first error sticks: the call fails with it, whatever the handler returns.
   virtual void stick(Error error) = 0;
@@ -73,7 +75,10 @@ class Call {
   [[nodiscard]] virtual std::shared_ptr<CheckpointStore> store() const = 0;
   // Of an agent that the delivery runs; empty without a store.
   [[nodiscard]] virtual RunId nested_run_id(const Json& task) const = 0;
-  virtual void before_effect() = 0;
+  virtual void effect_begins(std::string_view key) = 0;
+  virtual void effect_ends() noexcept = 0;
+  // Why no effect may begin; empty: it may.
+  [[nodiscard]] virtual std::optional<Error> out_of_time() = 0;
   // Exceptions of the act propagate. Errors: see Context::effect_on.
   [[nodiscard]] virtual Result<Json> act_on(const ResourceAct& act) = 0;
   [[nodiscard]] virtual bool refuses_effects() const = 0;

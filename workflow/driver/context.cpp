@@ -96,12 +96,13 @@ void Context::record_step(Step step) {
   call_->stepped(tool, model);
 }
 void Context::plan_patched() { call_->plan_patched(); }
-void Context::before_effect() { call_->before_effect(); }
-bool Context::refuses_effects() const { return call_->refuses_effects(); }
-void Context::refuse_effect(std::string_view key) {
-  give_up({Errc::conflict, "effect \"" + printable(key) + "\" of executor \"" + executor() +
-                               "\" would be new, and this branch refuses new effects "
-                               "(ForkEffects::refuse_new)"});
+void Context::effect_begins(std::string_view key) { call_->effect_begins(key); }
+void Context::effect_ends() noexcept { call_->effect_ends(); }
+std::optional<Error> Context::refusal(std::string_view what) const {
+  if (!call_->refuses_effects()) return call_->out_of_time();
+  return Error{Errc::conflict, "effect \"" + printable(what) + "\" of executor \"" + executor() +
+                                   "\" would be new, and this branch refuses new effects "
+                                   "(ForkEffects::refuse_new)"};
 }
 Result<Reservation> Context::reserve(const Usage& estimate) {
   return call_->inner_attempt().reserve(estimate);
@@ -149,10 +150,14 @@ namespace detail {
 NestedRun nested_run(Context& context, const Json& task) {
   Call& call = *context.call_;
   // The agent's run is new, so its effects would be new too.
-  if (call.refuses_effects()) context.refuse_effect("the agent's run");
-  return {.id = call.nested_run_id(task),
-          .options = {
-              .deadline = call.deadline(), .store = call.store(), .parent = &call.inner_attempt()}};
+  if (auto refused = context.refusal("the agent's run")) context.give_up(*std::move(refused));
+  RunOptions options{
+      .deadline = call.lasts_until(), .store = call.store(), .parent = &call.inner_attempt()};
+  if (call.deadline() != options.deadline) {  // Only what it does tells how long it may take.
+    options.stop_token = call.stop_token();
+    options.on_activity = [&call] { call.active(); };
+  }
+  return {.id = call.nested_run_id(task), .options = std::move(options)};
 }
 
 void send_returned(Context& context, Message message) {

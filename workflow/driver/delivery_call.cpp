@@ -2,7 +2,6 @@
 #include "delivery_call.hpp"
 #include "base/digest.hpp"
 #include "schedule/router.hpp"
-#include "triage/detail/later.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -10,11 +9,15 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-using triage::detail::later;
-
 namespace {
 
 constexpr std::size_t longest_run_id = 128;
+
+// Whether a handler that ends so may have done so because it is out of time.
+bool gave_up(const Error& error, bool cancelled) {
+  const auto reported = error.reported();
+  return reported ? !reported->type : error.code == Errc::cancelled && !cancelled;
+}
 
 }  // namespace
 
@@ -30,11 +33,8 @@ DeliveryCall::DeliveryCall(const Surroundings& around, const Delivery& delivery,
     : around_(around),
       delivery_(delivery),
       node_(around.body.plan().nodes[delivery.node]),
-      inner_(inner) {
-  const ExecutorOptions& own = node_.spec->options;
-  if (own.timeout > Duration::zero() || own.idle_timeout > Duration::zero()) {
-    begun_ = active_ = around.clock.now();
-  }
+      inner_(inner),
+      time_(node_.spec->options, around.clock) {
   finished_ = begun_as(around.body.plan(), delivery, around.stored);
 }
 
@@ -52,25 +52,27 @@ Result<void> DeliveryCall::invoke(Instance& executor) {
   }
 }
 
+// The run's own deadline does not undo what has finished.
+std::optional<Error> DeliveryCall::out_of_time() {
+  const std::string_view why = time_.over();
+  if (why.empty()) return std::nullopt;
+  const std::string what = why == "idle_timeout" ? "did nothing for longer than its idle timeout"
+                                                 : "took longer than its timeout";
+  return fail({.text = "executor \"" + node_.path + "\" " + what,
+               .type = FailureType::timeout,
+               .reason = std::string(why)});
+}
+
 Result<void> DeliveryCall::perform(Instance& executor) {
   Result<void> done = invoke(executor);
   if (parked_ && !sticky_) return outcome::success();
   if (sticky_) return *sticky_;
+  if (!done && !gave_up(done.error(), cancelled().stop_requested())) return done;
+  if (auto late = out_of_time()) {
+    if (!done) late->detail += "; it ended with: " + done.error().detail;
+    return *std::move(late);
+  }
   if (!done) return done;
-  active();
-  if (was_idle_) {
-    return fail(
-        {.text = "executor \"" + node_.path + "\" did nothing for longer than its idle timeout",
-         .type = FailureType::timeout,
-         .reason = "idle_timeout"});
-  }
-  // The run's own deadline does not undo what has finished.
-  const Duration timeout = node_.spec->options.timeout;
-  if (timeout > Duration::zero() && around_.clock.now() > later(begun_, timeout)) {
-    return fail({.text = "executor \"" + node_.path + "\" took longer than its timeout",
-                 .type = FailureType::timeout,
-                 .reason = "deadline"});
-  }
   for (const auto& [key, values] : own_) {
     for (const JsonPtr& value : values) finished_.writes.push_back({key.first, key.second, value});
   }
@@ -154,6 +156,12 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
                                              known->second.type + "\", not with \"" + type + "\""};
   }
   TRIAGE_TRYV(check_json(payload, "a request's payload"));
+  if (!effects_.empty()) {
+    return Error{Errc::invalid_argument,
+                 "request at port \"" + std::string(port) + "\" inside effect \"" +
+                     printable(effects_.back()) + "\" of executor \"" + node_.path +
+                     "\": what an effect does cannot wait for an answer; ask before it"};
+  }
   const int index = ++requests_[std::string(port)];
   std::string id = node_.path + "/" + std::to_string(delivery_.occurrence) + "/" +
                    std::string(port) + "/" + std::to_string(index);
@@ -189,34 +197,11 @@ Result<Reply> DeliveryCall::request(std::string_view port, const std::string& ty
   return Reply{.request = id};
 }
 
-std::optional<TimePoint> DeliveryCall::deadline() const {
-  const Duration timeout = node_.spec->options.timeout;
-  std::optional<TimePoint> until = inner_.deadline();
-  const auto at_most = [&](TimePoint end) { until = until ? std::min(*until, end) : end; };
-  if (timeout > Duration::zero()) at_most(later(begun_, timeout));
-  const Duration idle = node_.spec->options.idle_timeout;
-  if (idle > Duration::zero()) {
-    const std::scoped_lock lock(mutex_);
-    at_most(later(active_, idle));
-  }
-  return until;
-}
-
 std::optional<Resource> DeliveryCall::resource(std::string_view name) const {
   for (const Resource& one : *around_.resources) {
     if (one.name == name) return one;
   }
   return std::nullopt;
-}
-
-// Too long a gap is noticed when it ends.
-void DeliveryCall::active() {
-  const Duration idle = node_.spec->options.idle_timeout;
-  if (idle == Duration::zero()) return;
-  const TimePoint now = around_.clock.now();
-  const std::scoped_lock lock(mutex_);
-  was_idle_ |= now - active_ > idle;
-  active_ = now;
 }
 
 RunId DeliveryCall::nested_run_id(const Json& task) const {
@@ -239,10 +224,16 @@ void DeliveryCall::stepped(bool tool, bool model) {
   if (tool) happened(CheckpointTrigger::tool_call_completed);
 }
 
-void DeliveryCall::before_effect() {
+// A handler's own threads may begin effects, too, but not ask.
+void DeliveryCall::effect_begins(std::string_view key) {
   around_.checkpoints.happened(CheckpointTrigger::before_effect, delivery_.node,
                                delivery_.occurrence);
   around_.checkpoints.recorded(delivery_.node, 0, 0);
+  if (std::this_thread::get_id() == thread_) effects_.emplace_back(key);
+}
+
+void DeliveryCall::effect_ends() noexcept {
+  if (std::this_thread::get_id() == thread_) effects_.pop_back();
 }
 
 void DeliveryCall::plan_patched() {

@@ -3,6 +3,7 @@
 // One call of a handler for one delivery: gathers what it sends, reads and writes.
 
 #include "call.hpp"
+#include "call_time.hpp"
 #include "definition/checkpointer.hpp"
 #include "definition/halt.hpp"
 #include "records/finished.hpp"
@@ -16,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -81,19 +83,24 @@ class DeliveryCall final : public Call {
                                       const Json& payload, const RequestOptions& options) override;
   [[nodiscard]] Attempt& attempt() const noexcept override { return around_.attempt; }
   [[nodiscard]] Attempt& inner_attempt() const noexcept override { return inner_; }
-  [[nodiscard]] std::optional<TimePoint> deadline() const override;
-  [[nodiscard]] std::stop_token stop_token() const override {
-    return triage::detail::cancel_token(inner_);
+  [[nodiscard]] std::optional<TimePoint> deadline() const override {
+    return triage::detail::earlier(inner_.deadline(), time_.ends());
   }
+  [[nodiscard]] std::optional<TimePoint> lasts_until() const override {
+    return triage::detail::earlier(inner_.deadline(), time_.lasts_until());
+  }
+  [[nodiscard]] std::stop_token stop_token() override { return time_.token(cancelled()); }
   [[nodiscard]] Error fail(Failure failure) override { return Error(std::move(failure)); }
   void stick(Error error) override;
   void stepped(bool tool, bool model) override;
   [[nodiscard]] WallTime wall_now() const override { return around_.clock.wall_now(); }
   [[nodiscard]] std::optional<Resource> resource(std::string_view name) const override;
-  void active() override;
+  void active() override { time_.active(); }
   [[nodiscard]] std::shared_ptr<CheckpointStore> store() const override { return around_.store; }
   [[nodiscard]] RunId nested_run_id(const Json& task) const override;
-  void before_effect() override;
+  void effect_begins(std::string_view key) override;
+  void effect_ends() noexcept override;
+  [[nodiscard]] std::optional<Error> out_of_time() override;
   [[nodiscard]] Result<Json> act_on(const ResourceAct& act) override;
   [[nodiscard]] bool refuses_effects() const override { return around_.refuses_effects; }
   void plan_patched() override;
@@ -104,6 +111,8 @@ class DeliveryCall final : public Call {
   [[nodiscard]] Result<void> rest(Duration& look);  // A little, until others have made way.
   [[nodiscard]] Error waited_enough();
   void note_read(std::string_view scope, std::string_view key, const JsonPtr& value);
+  // Triggered when somebody wants the run to end.
+  [[nodiscard]] std::stop_token cancelled() const { return triage::detail::cancel_token(inner_); }
   void add_sent(const std::vector<Exit>& exits, Message message,
                 std::optional<std::string_view> target);
 
@@ -111,15 +120,15 @@ class DeliveryCall final : public Call {
   const Delivery& delivery_;
   const PlanNode& node_;
   Attempt& inner_;
-  TimePoint begun_{};
-  TimePoint active_{};  // When it was last active; under mutex_, like the next.
-  bool was_idle_ = false;
+  CallTime time_;
   Finished finished_{};
   std::set<std::pair<std::string, std::string>> has_read_{};  // Scopes and keys of finished_.reads.
   // What the call has written, by scope and key; several values only if they are to be combined.
   std::map<std::pair<std::string, std::string>, std::vector<JsonPtr>> own_{};
   std::vector<Asked> asked_{};
   std::map<std::string, int, std::less<>> requests_{};  // Number of requests by port.
+  std::vector<std::string> effects_{};  // That the handler's thread is inside of, by key.
+  const std::thread::id thread_ = std::this_thread::get_id();  // The handler's.
   std::optional<Error> sticky_{};
   bool parked_ = false;
   bool patched_ = false;

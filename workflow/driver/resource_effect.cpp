@@ -95,7 +95,7 @@ class ResourceTurn {
 Error DeliveryCall::waited_enough() {
   const auto until = deadline();
   const bool late = until && around_.clock.now() >= *until;
-  if (stop_token().stop_requested() || !late) {
+  if (cancelled().stop_requested() || !late) {
     return {Errc::cancelled, "the run was stopped while an executor waited for a resource"};
   }
   return fail({.text = "executor \"" + node_.path + "\" waited for a resource until its deadline",

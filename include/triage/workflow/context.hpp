@@ -115,7 +115,8 @@ class Context {
   // Asks a person or program outside. The first call ends the handler by throwing RequestPending
   // (let it pass). Once WorkflowRun::answer() has answered, the handler is called again with the
   // same message, and this call returns the answer. Work before it must be an effect or safe to
-  // repeat. `port` names what is asked for and must be declared with WorkflowBuilder::port<Answer>.
+  // repeat; inside an effect a request is refused. `port` names what is asked for and must be
+  // declared with WorkflowBuilder::port<Answer>.
   template <JsonReadable Answer>
   [[nodiscard]] Answer request(std::string_view port, const Json& payload,
                                const RequestOptions& options = {}) {
@@ -168,7 +169,8 @@ class Context {
   // Reports that the executor has changed the plan that others work on
   // (CheckpointTrigger::plan_patched). Requires ExecutorOptions::patches_plan.
   void plan_patched();
-  // Triggered when the run is cancelled or the executor is out of time.
+  // Triggered when the run is cancelled, or the executor is out of time: ExecutorOptions::timeout
+  // and idle_timeout. The first call under one of these sets an alarm (Clock::alarm: a thread).
   [[nodiscard]] std::stop_token stop_token() const;
   [[nodiscard]] std::optional<TimePoint> deadline() const;
 
@@ -183,27 +185,41 @@ class Context {
   [[nodiscard]] Attempt& attempt() const;
   [[nodiscard]] std::string effect_key(std::string_view key) const;
   [[nodiscard]] std::string effect_key_on(std::string_view resource, std::string_view key) const;
-  void before_effect();
-  // In a branch that refuses new effects, see ForkEffects.
-  [[nodiscard]] bool refuses_effects() const;
-  [[noreturn]] void refuse_effect(std::string_view key);
+  // Around what an effect does.
+  class InEffect {
+   public:
+    InEffect(Context& context, std::string_view key) : context_(context) {
+      context_.effect_begins(key);
+    }
+    ~InEffect() { context_.effect_ends(); }
+    InEffect(const InEffect&) = delete;
+    InEffect& operator=(const InEffect&) = delete;
+
+   private:
+    Context& context_;
+  };
+  void effect_begins(std::string_view key);
+  void effect_ends() noexcept;
+  // Why no new effect may begin: in a branch that refuses them (ForkEffects), or out of time.
+  [[nodiscard]] std::optional<Error> refusal(std::string_view what) const;
   // name: the effect's in the run. key: the executor's, for people.
   template <class Fn>
   auto carry_out(const std::string& name, std::string_view key, const Json* arguments, Fn& fn,
                  const EffectOptions& options) -> triage::detail::effect_result_t<Fn> {
-    before_effect();
+    const InEffect inside(*this, key);
     const auto act = [&](auto& work) {
       return arguments != nullptr ? attempt().try_effect(name, *arguments, work, options)
                                   : attempt().try_effect(name, work, options);
     };
-    if (!refuses_effects()) return settled(act(fn));
-    auto nothing = []() -> triage::detail::effect_result_t<Fn> {
-      throw EffectNotDone("this branch refuses new effects");
+    std::optional<Error> refused = refusal(key);
+    if (!refused) return settled(act(fn));
+    auto nothing = [&]() -> triage::detail::effect_result_t<Fn> {
+      throw EffectNotDone(refused->detail);
     };
     try {
       return settled(act(nothing));
     } catch (const EffectNotDone&) {
-      refuse_effect(key);
+      give_up(*std::move(refused));
     }
   }
   using Act = std::function<Json(const EffectCall&)>;
