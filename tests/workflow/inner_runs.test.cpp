@@ -10,10 +10,12 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <stdexcept>
 
 using namespace triage;
 using namespace triage::workflow;
 using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -294,4 +296,94 @@ TEST_CASE("an agent that waits for a decision goes on below an executor's policy
   REQUIRE_OK(done);
   CHECK(done.value().value() == 1);
   CHECK(calls == 2);
+}
+
+namespace {
+
+// Adds up in a member; a delivery of 3 fails as often as told, or asks.
+struct Remembering {
+  std::shared_ptr<std::atomic<int>> failing = std::make_shared<std::atomic<int>>(0);
+  bool asks = false;
+  int sum = 0;
+
+  int operator()(const int& n, Context& context) {
+    sum += n;
+    if (n == 3 && (*failing)-- > 0) throw std::runtime_error("tired");
+    if (n == 3 && asks && !context.request<bool>("ok", n)) return 0;
+    return sum;
+  }
+  [[nodiscard]] Json save() const { return sum; }
+  Result<void> restore(const Json& saved) {
+    sum = saved.get<int>();
+    return outcome::success();
+  }
+};
+
+// Sends 1, 2 and 3 to "sum", each of them in a superstep of its own.
+Workflow remembered_sums(const Remembering& sum, const ExecutorOptions& options) {
+  return built(WorkflowBuilder("w")
+                   .port<bool>("ok")
+                   .executor("feed",
+                             [](const int& n, Context& context) {
+                               context.send_to("sum", n);
+                               if (n < 3) context.send_to("feed", n + 1);
+                             })
+                   .executor("sum", sum, options)
+                   .start("feed")
+                   .fan_out("feed", {"sum", "feed"}));
+}
+
+}  // namespace
+
+TEST_CASE("an executor without checkpoints knows in another attempt what it knew before",
+          "[workflow][inner]") {
+  Remembering sum;
+  *sum.failing = 2;
+  FailurePolicy policy;
+  policy.otherwise(retry({.max_attempts = 3, .delay = Duration::zero()}));
+  ExecutorOptions options{.policy = policy, .checkpoints = CheckpointChoice::off()};
+  WorkflowRunOptions how{.run_id = "w"};
+  if (GENERATE(false, true)) how.store = memory();
+  WorkflowRun run(remembered_sums(sum, options), how);
+  const auto done = run.run(1);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 6);
+  if (!how.store) return;
+  CHECK_THAT(run.state().value().dump(), !ContainsSubstring("saved"));
+}
+
+TEST_CASE("what an executor without checkpoints knows is stored nowhere", "[workflow][inner]") {
+  const auto store = memory();
+  const ExecutorOptions options{.checkpoints = CheckpointChoice::off()};
+  Remembering sum;
+  sum.asks = true;
+  WorkflowRun run(remembered_sums(sum, options), {.run_id = "w", .store = store});
+  CHECK_ERRC(Errc::suspended, run.run(1));
+  REQUIRE_OK(run.answer("sum/3/ok/1", true));
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 3);  // Going on, it begins anew.
+}
+
+TEST_CASE("limits of an executor count anew once it has an answer", "[workflow][inner]") {
+  std::atomic<int> calls{0};
+  FailurePolicy policy;
+  policy.otherwise(retry({.max_attempts = 10, .delay = Duration::zero()}));
+  const auto graph = built(WorkflowBuilder("w")
+                               .port<bool>("ok")
+                               .executor("a", stateless([&](const int& n, Context& context) {
+                                           const int call = ++calls;
+                                           if (call == 1) throw std::runtime_error("not yet");
+                                           if (context.request<bool>("ok", n))
+                                             throw std::runtime_error("never");
+                                           return n;
+                                         }),
+                                         {.policy = policy, .limits = Limits{.max_attempts = 3}})
+                               .start("a"));
+  WorkflowRun run(graph, {.run_id = "w", .store = memory()});
+  CHECK_ERRC(Errc::suspended, run.run(1));
+  CHECK(calls == 2);
+  REQUIRE_OK(run.answer("a/1/ok/1", true));
+  CHECK_ERRC(Errc::escalated, run.resume());
+  CHECK(calls == 5);
 }

@@ -225,7 +225,7 @@ void Driver::ask_hook(Ended& ended, const Instance& instance) {
   const std::size_t node = ended.delivery.node;
   ended.unsaved.reset();
   ended.finished.began = known_to(node);
-  if (!instance.has_state() || policies_.of_node[node] == Policies::off) return;
+  if (!instance.has_state()) return;
   try {
     Json saved = instance.save();
     if (auto checked = check_json(saved, "what the executor's save() gave"); !checked) {
@@ -239,6 +239,9 @@ void Driver::ask_hook(Ended& ended, const Instance& instance) {
   } catch (...) {
     ended.unsaved = Error(Errc::invalid_argument, "the executor's save() threw no std::exception");
   }
+  if (!ended.unsaved || policies_.of_node[node] != Policies::off) return;
+  ended.unsaved.reset();  // Nothing of it is stored anyway.
+  ended.finished.saved = Json();
 }
 
 // The run has finished, so the state is no longer needed.

@@ -33,11 +33,16 @@ struct ExecutorOptions {
   // Handles failures within one delivery. Empty: the run fails at once and can be resumed. The
   // count of attempts survives a crash. Its SUSPEND is a request at the port "triage.decision".
   std::optional<FailurePolicy> policy{};
-  Duration timeout{0};  // Per attempt at a delivery, as Context::deadline; 0: none.
-  // How long an attempt may go without a step, message, output or usage; 0: no limit. After that it
-  // fails as a timeout, with the reason idle_timeout. Nothing interrupts it: see Context::deadline.
+  // Per attempt at a delivery, as Context::deadline; 0: none. When it is over,
+  // Context::stop_token() is triggered, no effect begins, and the attempt fails as a timeout,
+  // whatever it returns. A handler that checks neither is not interrupted.
+  Duration timeout{0};
+  // How long an attempt may go without a step, message, output or usage; 0: no limit. Those of an
+  // agent (agent_executor) and of agents inside of it count. After that it is out of time as above,
+  // with the reason idle_timeout.
   Duration idle_timeout{0};
-  std::optional<Limits> limits{};  // For all attempts at one delivery together.
+  // For all attempts at one delivery together, but anew after each answer to a request of it.
+  std::optional<Limits> limits{};
   // The message to send if a delivery fails for good; the others then continue. Empty: the run
   // fails.
   std::function<Message(const Error&)> instead{};
