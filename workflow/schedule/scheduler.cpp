@@ -59,7 +59,7 @@ void Scheduler::start(const Message& inputs) {
 std::optional<Delivery> Scheduler::next() {
   std::size_t index = 0;
   do {
-    if (ready_.empty() || at_limit_) return std::nullopt;
+    if (ready_.empty() || superstep_is_over_limit()) return std::nullopt;
     index = ready_.front();
     ready_.pop_front();
   } while (!admit(index));
@@ -139,7 +139,9 @@ void Scheduler::wake(std::size_t index) {
 }
 
 bool Scheduler::advance() {
-  if (running_ != 0 || left_ != 0 || !ready_.empty()) return !ready_.empty() && !at_limit_;
+  if (running_ != 0 || left_ != 0 || !ready_.empty()) {
+    return !ready_.empty() && !superstep_is_over_limit();
+  }
   if (schedule_ == Schedule::eager || settled_.empty()) return false;
   std::vector<Settled> settled = std::exchange(settled_, {});
   std::vector<std::pair<Origin, std::size_t>> order;  // Cheaper to move than the messages.

@@ -111,6 +111,10 @@ class Scheduler {
   void pass_on(std::size_t edge, std::size_t target, Buffered message);
   void release();
   [[nodiscard]] bool is_next(std::size_t index);
+  // An eager workflow only leaves out what is beyond its limit, whichever comes first.
+  [[nodiscard]] bool superstep_is_over_limit() const noexcept {
+    return at_limit_ && schedule_ != Schedule::eager;
+  }
   void join(std::size_t edge, std::size_t source, Buffered message);
   void emit_joined(std::size_t edge, const std::vector<std::size_t>& sources);
 
