@@ -2,8 +2,6 @@
 #include "arrivals.hpp"
 #include "router.hpp"
 
-#include <deque>
-
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
@@ -19,29 +17,29 @@ void each_exit(const Plan& plan, std::size_t node, F&& take) {
 
 }  // namespace
 
-Distances::Distances(const Plan& plan, std::size_t fan_in) : of_node_(plan.nodes.size(), never) {
-  std::vector<std::vector<std::size_t>> before(plan.nodes.size());
-  std::deque<std::size_t> next;
+Senders::Senders(const Plan& plan) : along(plan.edges.size()), to(plan.nodes.size()) {
   for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
     each_exit(plan, node, [&](std::size_t edge) {
-      if (edge == fan_in && of_node_[node] != 0) {
-        of_node_[node] = 0;
-        next.push_back(node);
-      }
+      along[edge].push_back(node);
       for (const auto& targets : plan.edges[edge].targets) {
-        for (const std::size_t target : targets) before[target].push_back(node);
+        for (const std::size_t target : targets) to[target].push_back(node);
       }
     });
   }
-  while (!next.empty()) {
-    const std::size_t node = next.front();
-    next.pop_front();
-    nodes_.push_back(node);
-    for (const std::size_t source : before[node]) {
+}
+
+Distances::Distances(const Senders& senders, std::size_t fan_in)
+    : of_node_(senders.to.size(), never) {
+  const auto reach = [&](const std::vector<std::size_t>& sources, int distance) {
+    for (const std::size_t source : sources) {
       if (of_node_[source] != never) continue;
-      of_node_[source] = of_node_[node] + 1;
-      next.push_back(source);
+      of_node_[source] = distance;
+      nodes_.push_back(source);
     }
+  };
+  reach(senders.along[fan_in], 0);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    reach(senders.to[nodes_[i]], of_node_[nodes_[i]] + 1);
   }
 }
 

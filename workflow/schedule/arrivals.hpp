@@ -11,13 +11,20 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
+// Who sends to whom. The nodes that may send along an edge, and those that may send to a node.
+struct Senders {
+  explicit Senders(const Plan& plan);
+  std::vector<std::vector<std::size_t>> along;  // By edge.
+  std::vector<std::vector<std::size_t>> to;     // By node.
+};
+
 // The distance of each node from a fan-in: how many deliveries before a message reaches one of its
 // sources. 0 for the sources themselves.
 class Distances {
  public:
   static constexpr int never = std::numeric_limits<int>::max();
 
-  Distances(const Plan& plan, std::size_t fan_in);
+  Distances(const Senders& senders, std::size_t fan_in);
   [[nodiscard]] int operator[](std::size_t node) const noexcept { return of_node_[node]; }
   // The nodes with a path to it.
   [[nodiscard]] const std::vector<std::size_t>& nodes() const noexcept { return nodes_; }

@@ -3,6 +3,7 @@
 #include "router.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -39,6 +40,7 @@ Scheduler::Scheduler(const Plan& plan, Schedule schedule, int max_supersteps)
   }
   held_of_.resize(plan.edges.size(), none);
   const std::vector<bool> several = edges_of_several(plan);
+  std::optional<Senders> senders;
   for (std::size_t i = 0; i < plan.edges.size(); ++i) {
     const EdgeSpec& spec = *plan.edges[i].spec;
     const bool joins = spec.kind == EdgeSpec::Kind::fan_in;
@@ -46,7 +48,8 @@ Scheduler::Scheduler(const Plan& plan, Schedule schedule, int max_supersteps)
     const bool waits_for_all = !joins || spec.join.kind == Join::Kind::all;
     if (schedule != Schedule::eager || (waits_for_all && !several[i])) continue;
     held_of_[i] = held_.size();
-    held_.push_back({.edge = i, .distances = Distances(plan, i)});
+    if (!senders) senders.emplace(plan);
+    held_.push_back({.edge = i, .distances = Distances(*senders, i)});
   }
 }
 
@@ -79,7 +82,11 @@ void Scheduler::settle(const Delivery& delivery, std::vector<Sent> sent) {
   node.busy = false;
   --running_;
   give_back(delivery.node);
-  if (!node.queue.empty()) ready_.push_back(delivery.node);
+  if (!node.queue.empty()) {
+    ready_.push_back(delivery.node);
+  } else {
+    in_progress_.erase(delivery.node);
+  }
   if (schedule_ == Schedule::eager) {
     superstep_ = std::max(superstep_, delivery.superstep);
     route(origin, delivery.superstep, sent);
@@ -173,13 +180,15 @@ void Scheduler::deliver(std::size_t node, std::vector<Origin> from, int superste
                       .message = std::move(message)});
   ++waiting_;
   if (!to.busy && to.queue.size() == 1) ready_.push_back(node);
+  if (!held_.empty()) in_progress_.insert(node);
 }
 
 void Scheduler::route(const Origin& origin, int superstep, std::vector<Sent>& sent) {
   for (Sent& one : sent) {
     for (const Route& route : one.routes) {
       if (const std::size_t held = held_of_[route.edge]; held != none) {
-        hold(held_[held], route.target, {origin, superstep, one.message});
+        held_[held].messages.insert({route.target, {origin, superstep, one.message}});
+        holding_.insert(held);
         ++waiting_;
       } else {
         pass_on(route.edge, route.target, {origin, superstep, one.message});
@@ -196,21 +205,9 @@ void Scheduler::pass_on(std::size_t edge, std::size_t target, Buffered message) 
   }
 }
 
-void Scheduler::hold(Held& held, std::size_t target, Buffered message) {
-  const auto later = [](const std::pair<std::size_t, Buffered>& a,
-                        const std::pair<std::size_t, Buffered>& b) {
-    return std::tie(a.second.superstep, a.second.origin) <
-           std::tie(b.second.superstep, b.second.origin);
-  };
-  std::pair<std::size_t, Buffered> one{target, std::move(message)};
-  const auto place = std::upper_bound(held.messages.begin(), held.messages.end(), one, later);
-  held.messages.insert(place, std::move(one));
-}
-
 // Whether no delivery in progress can send along this edge a message no later than its first one.
-bool Scheduler::is_next(std::size_t index) {
-  Held& held = held_[index];
-  const int superstep = held.messages.front().second.superstep;
+bool Scheduler::is_next(Held& held) {
+  const int superstep = held.messages.begin()->message.superstep;
   const auto comes_before = [&](std::size_t node, int at) {
     const int distance = held.distances[node];
     return distance != Distances::never && at + distance <= superstep;
@@ -221,14 +218,17 @@ bool Scheduler::is_next(std::size_t index) {
     return !node.queue.empty() && comes_before(index_of_node, node.queue.front().superstep);
   };
   if (holds(held.because_of)) return false;
-  for (const std::size_t node : held.distances.nodes()) {
-    if (!holds(node)) continue;
-    held.because_of = node;
-    return false;
-  }
-  return std::none_of(held_.begin(), held_.end(), [&](const Held& other) {
+  const auto found_in = [&](const auto& nodes) {
+    const auto node = std::find_if(nodes.begin(), nodes.end(), holds);
+    if (node != nodes.end()) held.because_of = *node;
+    return node != nodes.end();
+  };
+  const std::vector<std::size_t>& before = held.distances.nodes();
+  if (before.size() < in_progress_.size() ? found_in(before) : found_in(in_progress_)) return false;
+  return std::none_of(holding_.begin(), holding_.end(), [&](std::size_t index) {
+    const Held& other = held_[index];
     if (other.edge == held.edge || other.messages.empty()) return false;
-    const int at = other.messages.front().second.superstep + 1;
+    const int at = other.messages.begin()->message.superstep + 1;
     const auto& targets = plan_.edges[other.edge].targets;
     return std::any_of(targets.begin(), targets.end(), [&](const auto& nodes) {
       return std::any_of(nodes.begin(), nodes.end(),
@@ -237,34 +237,36 @@ bool Scheduler::is_next(std::size_t index) {
   });
 }
 
+// With a message all others of its superstep are next: what they lead to comes later.
 void Scheduler::release() {
   for (bool some = true; some;) {
     some = false;
-    for (std::size_t i = 0; i < held_.size(); ++i) {
-      while (!held_[i].messages.empty() && is_next(i)) {
-        auto [target, message] = std::move(held_[i].messages.front());
-        held_[i].messages.pop_front();
-        --waiting_;
-        pass_on(held_[i].edge, target, std::move(message));
+    for (auto one = holding_.begin(); one != holding_.end();) {
+      Held& held = held_[*one];
+      while (!held.messages.empty() && is_next(held)) {
+        const int superstep = held.messages.begin()->message.superstep;
+        while (!held.messages.empty() && held.messages.begin()->message.superstep == superstep) {
+          HeldMessage first = std::move(held.messages.extract(held.messages.begin()).value());
+          --waiting_;
+          pass_on(held.edge, first.target, std::move(first.message));
+        }
         some = true;
       }
+      one = held.messages.empty() ? holding_.erase(one) : std::next(one);
     }
   }
 }
 
 void Scheduler::join(std::size_t edge, std::size_t source, Buffered message) {
   Buffer& buffer = buffers_[edge];
-  if (buffer.sources[source].empty()) ++buffer.filled;
+  buffer.filled.insert(source);
   buffer.sources[source].push_back(std::move(message));
   const EdgeSpec& spec = *plan_.edges[edge].spec;
   const std::size_t wanted =
       spec.join.kind == Join::Kind::all ? buffer.sources.size() : spec.join.count;
-  if (buffer.filled < wanted) return;
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; chosen.size() < wanted; ++i) {
-    if (!buffer.sources[i].empty()) chosen.push_back(i);
-  }
-  emit_joined(edge, chosen);
+  if (buffer.filled.size() < wanted) return;
+  const auto first = buffer.filled.begin();
+  emit_joined(edge, {first, std::next(first, static_cast<std::ptrdiff_t>(wanted))});
 }
 
 void Scheduler::emit_joined(std::size_t edge, const std::vector<std::size_t>& sources) {
@@ -278,7 +280,7 @@ void Scheduler::emit_joined(std::size_t edge, const std::vector<std::size_t>& so
     from.push_back(first.origin);
     superstep = std::max(superstep, first.superstep);
     queue.pop_front();
-    if (queue.empty()) --buffers_[edge].filled;
+    if (queue.empty()) buffers_[edge].filled.erase(source);
   }
   const int when = schedule_ == Schedule::eager ? superstep + 1 : superstep_ + 1;
   Message joined{"list", std::make_shared<const Json>(std::move(list))};

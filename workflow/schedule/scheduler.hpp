@@ -9,7 +9,9 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,8 +57,8 @@ struct Delivery {
 // still send one that is no later. So is one on an edge out of a nested workflow of which several
 // executors may send.
 //
-// Cost: O(1) for each delivery and route, apart from sorting what a superstep has sent and, while a
-// message is held, searching for what holds it.
+// Cost: O(1) for each delivery and route, apart from sorting what a superstep has sent and, while
+// messages are held, looking once for each of their supersteps through what is in progress.
 class Scheduler {
  public:
   Scheduler(const Plan& plan, Schedule schedule, int max_supersteps);
@@ -106,11 +108,10 @@ class Scheduler {
   void deliver(std::size_t node, std::vector<Origin> from, int superstep, Message message);
   void route(const Origin& origin, int superstep, std::vector<Sent>& sent);
   struct Held;
-  static void hold(Held& held, std::size_t target, Buffered message);
   // target: that of the route.
   void pass_on(std::size_t edge, std::size_t target, Buffered message);
   void release();
-  [[nodiscard]] bool is_next(std::size_t index);
+  [[nodiscard]] bool is_next(Held& held);
   // An eager workflow only leaves out what is beyond its limit, whichever comes first.
   [[nodiscard]] bool superstep_is_over_limit() const noexcept {
     return at_limit_ && schedule_ != Schedule::eager;
@@ -124,7 +125,7 @@ class Scheduler {
   std::vector<Node> nodes_;
   struct Buffer {
     std::vector<std::deque<Buffered>> sources{};
-    std::size_t filled = 0;  // Number of sources with a message.
+    std::set<std::size_t> filled{};  // Sources with a message.
   };
   // Limits how many deliveries run at the same time.
   struct Pool {
@@ -138,15 +139,25 @@ class Scheduler {
   std::vector<Buffer> buffers_;      // Of fan-ins, by edge.
   std::deque<std::size_t> ready_{};  // Nodes that are idle and have queued deliveries.
   std::vector<Settled> settled_{};   // In this superstep.
+  struct HeldMessage {
+    std::size_t target = 0;  // Of its route.
+    Buffered message{};
+
+    friend bool operator<(const HeldMessage& a, const HeldMessage& b) noexcept {
+      return std::tie(a.message.superstep, a.message.origin) <
+             std::tie(b.message.superstep, b.message.origin);
+    }
+  };
   struct Held {
     std::size_t edge = 0;
     Distances distances;
-    std::deque<std::pair<std::size_t, Buffered>>
-        messages{};              // With their routes' targets, in order.
+    std::multiset<HeldMessage> messages{};
     std::size_t because_of = 0;  // The node last found to hold it.
   };
   std::vector<Held> held_{};            // Eager: for each edge whose messages must be put in order.
   std::vector<std::size_t> held_of_{};  // By edge: where it is in held_, or none.
+  std::set<std::size_t> holding_{};     // Those of held_ that have messages.
+  std::set<std::size_t> in_progress_{};  // Nodes that run or are to run, if anything may be held.
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::size_t running_ = 0;
   std::size_t left_ = 0;
