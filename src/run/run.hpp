@@ -166,12 +166,11 @@ class Run {
   // Ignores the time limits of outer attempts, which do not matter once the run is suspended.
   [[nodiscard]] std::optional<TimePoint> lasting_deadline() const noexcept;
   void link_stop_tokens();
-  // A sign of life: whoever began this run, or one around it, may want to know.
   void note_activity() const {
     if (options_.on_activity || options_.parent != nullptr) [[unlikely]]
       tell_activity();
   }
-  void tell_activity() const;
+  void tell_activity() const;  // To whoever began this run, or one around it.
   void leave_store();
   [[nodiscard]] bool has_store() const noexcept { return data_ && data_->store; }
   void emit(EventKind kind, Event&& event = {}) {

@@ -35,7 +35,7 @@ struct ExecutorOptions {
   std::optional<FailurePolicy> policy{};
   // Per attempt at a delivery, as Context::deadline; 0: none. When it is over,
   // Context::stop_token() is triggered, no effect begins, and the attempt fails as a timeout,
-  // whatever it returns. A handler that checks neither is not interrupted.
+  // unless as another type that it names. A handler that checks neither is not interrupted.
   Duration timeout{0};
   // How long an attempt may go without a step, message, output or usage; 0: no limit. Those of an
   // agent (agent_executor) and of agents inside of it count. After that it is out of time as above,
