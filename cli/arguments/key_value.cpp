@@ -16,7 +16,7 @@ Result<Json> value_of(const std::string& text) {
   return value;
 }
 
-Result<Json> object_of(const std::vector<std::string>& pairs) {
+Result<Json> object_of(std::string_view option, const std::vector<std::string>& pairs) {
   Json object = Json::object();
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.find('=');
@@ -24,8 +24,13 @@ Result<Json> object_of(const std::vector<std::string>& pairs) {
       return Error{Errc::invalid_argument,
                    "\"" + printable(pair) + "\" is not of the form KEY=VALUE"};
     }
+    const std::string key = pair.substr(0, equals);
+    if (object.contains(key)) {
+      return Error{Errc::invalid_argument, std::string(option) + " has \"" + printable(key) +
+                                               "\" twice; allowed is each once"};
+    }
     TRIAGE_TRY(value, value_of(pair.substr(equals + 1)));
-    object[pair.substr(0, equals)] = std::move(value);
+    object[key] = std::move(value);
   }
   return outcome::success(std::move(object));
 }

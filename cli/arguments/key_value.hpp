@@ -6,6 +6,7 @@
 #include "triage/result.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::cli {
@@ -13,7 +14,9 @@ namespace triage::inline v0_1::cli {
 // A JSON value, or the text itself if it is not JSON. Errors: Errc::invalid_argument for a whole
 // number of more than 64 bits.
 [[nodiscard]] Result<Json> value_of(const std::string& text);
-// Errors: likewise, and for a malformed pair.
-[[nodiscard]] Result<Json> object_of(const std::vector<std::string>& pairs);
+// option: the one whose values these are, for messages. Errors: likewise, and for a malformed pair
+// or a key that is given twice.
+[[nodiscard]] Result<Json> object_of(std::string_view option,
+                                     const std::vector<std::string>& pairs);
 
 }  // namespace triage::inline v0_1::cli

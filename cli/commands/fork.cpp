@@ -100,7 +100,7 @@ Result<std::optional<ExitStatus>> fork_workflow_run(const ForkArguments& given) 
 ExitStatus fork_run(ForkArguments& given) {
   ForkOptions options{.label = given.label};
   if (!given.set.empty()) {
-    auto state = object_of(given.set);
+    auto state = object_of("--set", given.set);
     if (!state) return report(state.error());
     options.state = std::move(state).value();
   }

@@ -66,7 +66,7 @@ ExitStatus print_state(const std::string& key, const std::optional<std::string>&
 }
 
 ExitStatus set_state(const std::vector<std::string>& pairs) {
-  auto state = object_of(pairs);
+  auto state = object_of("state set", pairs);
   if (!state) return report(state.error());
   return tell({{"state", std::move(state).value()}});
 }

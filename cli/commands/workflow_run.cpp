@@ -14,6 +14,7 @@
 #include "triage/detail/try.hpp"
 #include "workflows/workflow_file.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -58,7 +59,7 @@ struct Prepared {
 Result<Json> inputs_of(const WorkflowRunArguments& given, const WorkflowFile& file) {
   Json inputs = file.inputs;
   if (given.inputs.empty()) return outcome::success(std::move(inputs));
-  TRIAGE_TRY(set, object_of(given.inputs));
+  TRIAGE_TRY(set, object_of("--input", given.inputs));
   for (auto one = set.begin(); one != set.end(); ++one) {
     if (!inputs.contains(one.key())) {
       std::string known;
@@ -170,11 +171,28 @@ void print_outputs(const Result<workflow::WorkflowResult>& done, const RunId& ru
   if (!pending.empty()) print_requests(pending);
 }
 
+// None of several is taken if one of them answers nothing, or is of another type: what looks wrong
+// is given first, for the run to refuse.
 Result<void> give_answers(const WorkflowRunArguments& given, workflow::WorkflowRun& run) {
   if (given.answers.empty()) return outcome::success();
-  TRIAGE_TRY(answers, object_of(given.answers));
-  for (auto one = answers.begin(); one != answers.end(); ++one) {
-    TRIAGE_TRYV(run.answer(one.key(), *one));
+  TRIAGE_TRY(answers, object_of("--answer", given.answers));
+  TRIAGE_TRY(pending, run.pending_requests());
+  const auto fits = [&](const std::string& request, const Json& answer) {
+    return std::any_of(pending.begin(), pending.end(), [&](const auto& one) {
+      return one.id == request && fits_answer(answer, one.port);
+    });
+  };
+  std::string taken;
+  for (const bool fitting : {false, true}) {
+    for (const auto& [request, answer] : answers.items()) {
+      if (fits(request, answer) != fitting) continue;
+      if (auto done = run.answer(request, answer); !done) {
+        return Error{
+            done.error().code,
+            done.error().detail + (taken.empty() ? "" : "; taken are the answers" + taken)};
+      }
+      taken += (taken.empty() ? " to " : ", ") + request;
+    }
   }
   return outcome::success();
 }

@@ -53,6 +53,7 @@ Json delivery_json(const StoredDelivery& one) {
             {"superstep", one.superstep},
             {"sent", one.sent},
             {"outputs", one.outputs}};
+  if (one.task_output) json["task_output"] = *one.task_output;
   if (!one.failed.empty()) json["failed"] = one.failed;
   if (one.edited) json["edited"] = true;
   return json;
@@ -96,6 +97,7 @@ Json shown_json(const ShownWorkflow& shown) {
 
 std::string gave(const StoredDelivery& one) {
   if (!one.failed.empty()) return "failed: " + one.failed;
+  if (one.task_output) return show(*one.task_output);
   std::string text;
   for (const auto* values : {&one.sent, &one.outputs}) {
     for (const Json& value : *values) text += (text.empty() ? "" : ", ") + show(value);

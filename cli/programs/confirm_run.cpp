@@ -51,8 +51,9 @@ class Silence {
   std::array<supervise::FileDescriptor, 3> kept_{};
 };
 
-Result<std::map<std::string, Json>> answers_of(const std::vector<std::string>& pairs) {
-  TRIAGE_TRY(object, object_of(pairs));
+Result<std::map<std::string, Json>> answers_of(std::string_view option,
+                                               const std::vector<std::string>& pairs) {
+  TRIAGE_TRY(object, object_of(option, pairs));
   std::map<std::string, Json> answers;
   for (const auto& [key, result] : object.items()) answers.emplace(key, result);
   return outcome::success(std::move(answers));
@@ -62,12 +63,12 @@ Result<lab::ConfirmOptions> options_of(const ConfirmArguments& given) {
   lab::ConfirmOptions options{.times = given.times, .attempt = given.attempt, .from = given.from};
   options.change.hint = given.hint;
   if (!given.set.empty()) {
-    TRIAGE_TRY(state, object_of(given.set));
+    TRIAGE_TRY(state, object_of("--set", given.set));
     options.change.state = std::move(state);
   }
-  TRIAGE_TRY(answers, answers_of(given.answer));
+  TRIAGE_TRY(answers, answers_of("--answer", given.answer));
   options.change.answers = std::move(answers);
-  TRIAGE_TRY(assumed, answers_of(given.assume));
+  TRIAGE_TRY(assumed, answers_of("--assume", given.assume));
   options.assumed = std::move(assumed);
   return outcome::success(std::move(options));
 }

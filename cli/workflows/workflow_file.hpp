@@ -70,6 +70,9 @@ struct WorkflowFile {
   Json inputs{};  // An object: the inputs that tasks can reference as {{key}}, with defaults.
 };
 
+// Whether a value is of an answer's type: of FileExecutor::answer.
+[[nodiscard]] bool fits_answer(const Json& value, std::string_view type);
+
 class DocumentReader;
 // Reads a document's executors and edges. Problems are reported to the reader.
 [[nodiscard]] FileGraph read_graph(DocumentReader& reader, const Json& document,

@@ -24,23 +24,23 @@ constexpr std::size_t longest_reason = 200;
 Result<Fork> edits_of(const WorkflowFork& given) {
   Fork edits{.label = given.label};
   if (!given.inputs.empty()) {
-    TRIAGE_TRY(inputs, object_of(given.inputs));
+    TRIAGE_TRY(inputs, object_of("--input", given.inputs));
     edits.inputs = std::move(inputs);
   }
   if (!given.set.empty()) {
-    TRIAGE_TRY(state, object_of(given.set));
+    TRIAGE_TRY(state, object_of("--set", given.set));
     edits.state = std::move(state);
   }
+  TRIAGE_TRY(outputs, object_of("--output", given.outputs));
   for (const std::string& pair : given.outputs) {
-    TRIAGE_TRY(checked, object_of({pair}));
-    const std::string executor = checked.begin().key();
+    const std::string executor = pair.substr(0, pair.find('='));
     const std::string text = pair.substr(executor.size() + 1);
     if (text.rfind('@', 0) == 0) {
       TRIAGE_TRY(content, read_text_file(text.substr(1)));
       TRIAGE_TRY(value, value_of(content));
       edits.outputs[executor] = std::move(value);
     } else {
-      edits.outputs[executor] = checked[executor];
+      edits.outputs[executor] = outputs[executor];
     }
   }
   return outcome::success(std::move(edits));

@@ -57,7 +57,7 @@ class GraphReader {
         reader_.problem(path + ".otherwise is " + DocumentReader::brief(*one.otherwise) +
                         "; allowed beside \"expires\"");
       }
-      if (one.otherwise && !fits(*one.otherwise, one.answer)) {
+      if (one.otherwise && !fits_answer(*one.otherwise, one.answer)) {
         reader_.problem(path + ".otherwise is " + DocumentReader::brief(*one.otherwise) +
                         "; allowed is what \"answer\" says: a " + one.answer);
       }
@@ -67,12 +67,6 @@ class GraphReader {
       one.agent = agent(json, path);
     }
     return one;
-  }
-
-  static bool fits(const Json& value, const std::string& answer) {
-    if (answer == "text") return value.is_string();
-    if (answer == "number") return value.is_number();
-    return answer == "json" || value.is_boolean();
   }
 
   std::string agent(const Json& json, const std::string& path) {
@@ -128,6 +122,12 @@ class GraphReader {
 };
 
 }  // namespace
+
+bool fits_answer(const Json& value, std::string_view type) {
+  if (type == "text") return value.is_string();
+  if (type == "number") return value.is_number();
+  return type != "boolean" || value.is_boolean();
+}
 
 FileGraph read_graph(DocumentReader& reader, const Json& document,
                      const std::vector<std::string>& agents) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/inspect.hpp"
 #include "base/run_catching.hpp"
+#include "definition/task_outputs.hpp"
 #include "driver/driver.hpp"
 #include "driver/stored_run.hpp"
 #include "records/branch.hpp"
@@ -36,14 +37,31 @@ std::vector<Json> values_of(const Parts& parts, const Json& stored, const char* 
   return values;
 }
 
+// What a task has put into the shared state of its list. Throws std::exception if it is damaged.
+std::optional<Json> task_output_of(const Parts& parts, const std::string& executor, int occurrence,
+                                   const Json& stored) {
+  const std::size_t slash = executor.rfind('/');
+  const bool inside = slash != std::string::npos;
+  const std::string task = inside ? executor.substr(slash + 1) : executor;
+  const std::string scope =
+      detail::shared_scope(inside ? executor.substr(0, slash) : "", detail::task_outputs_scope);
+  for (const Json& one : stored.value("wrote", Json::array())) {
+    const bool its = one.at(1) == task || one.at(1) == detail::task_output_key(task, occurrence);
+    if (its && one.at(0) == scope) return detail::written_value(parts, one);
+  }
+  return std::nullopt;
+}
+
 // Throws std::exception if it is damaged.
 StoredDelivery delivery_from(const Parts& parts, std::string_view rest, const Json& stored) {
   auto [executor, occurrence] = delivery_of(rest);
+  auto task_output = task_output_of(parts, executor, occurrence, stored);
   return {.executor = std::move(executor),
           .occurrence = occurrence,
           .superstep = stored.value("step", 0),
           .sent = values_of(parts, stored, "sent"),
           .outputs = values_of(parts, stored, "out"),
+          .task_output = std::move(task_output),
           .failed = stored.value("failed", std::string()),
           .edited = stored.value("edited", false)};
 }

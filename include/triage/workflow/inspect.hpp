@@ -21,8 +21,10 @@ struct StoredDelivery {
   int superstep = 0;
   std::vector<Json> sent{};     // Along edges.
   std::vector<Json> outputs{};  // Of the run.
-  std::string failed{};         // Why it failed, if something was sent instead.
-  bool edited = false;          // In a branch: a person changed its result.
+  std::optional<Json>
+      task_output{};     // What a task of a TaskGraph gave; its messages say how it ended.
+  std::string failed{};  // Why it failed, if something was sent instead.
+  bool edited = false;   // In a branch: a person changed its result.
 };
 
 // A run at a checkpoint.
