@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The `triage` command; the table below lists its subcommands.
 
+#include "arguments/nearest.hpp"
 #include "arguments/open_store.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
@@ -14,7 +15,6 @@
 #include <cstdlib>
 #include <exception>
 #include <iterator>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -121,24 +121,6 @@ std::string known_commands(std::string_view group = {}) {
   return known;
 }
 
-// The number of insertions, deletions and replacements that turn a into b (Levenshtein).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-constexpr std::size_t longest_typo = 64;
-constexpr std::size_t least_unlike = 3;  // More than two wrong letters are not a typo.
-
 // "; did you mean "checkpoint list"?", or nothing. `given` may include an argument.
 std::string meant_command(std::string_view given) {
   const std::string_view first_word = given.substr(0, given.find(' '));
@@ -148,7 +130,7 @@ std::string meant_command(std::string_view given) {
     const std::string name = full_name(command);
     const std::string_view compared = *command.group == '\0' ? first_word : given;
     if (compared.size() > longest_typo) continue;
-    if (const std::size_t letters = distance(compared, name); letters < nearest) {
+    if (const std::size_t letters = letters_between(compared, name); letters < nearest) {
       nearest = letters;
       best = name;
     }
@@ -196,7 +178,7 @@ std::string meant_option(const CLI::App& command, std::string_view given) {
   std::size_t nearest = least_unlike;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& known : option->get_lnames()) {
-      if (const std::size_t letters = distance(name, "--" + known); letters < nearest) {
+      if (const std::size_t letters = letters_between(name, "--" + known); letters < nearest) {
         nearest = letters;
         best = "--" + known;
       }

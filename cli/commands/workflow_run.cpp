@@ -3,7 +3,6 @@
 
 #include "arguments/key_value.hpp"
 #include "arguments/open_store.hpp"
-#include "arguments/shell_word.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "programs/run_session.hpp"
@@ -12,6 +11,7 @@
 #include "supervise/process/signals.hpp"
 #include "supervise/spec/redaction.hpp"
 #include "triage/detail/try.hpp"
+#include "workflows/going_on.hpp"
 #include "workflows/workflow_file.hpp"
 
 #include <algorithm>
@@ -216,16 +216,6 @@ class EndBySignal {
   std::stop_callback<std::function<void()>> abort_;
 };
 
-// The command that continues the run: with the store and the inputs of this one.
-std::string going_on(const WorkflowRunArguments& given, const RunId& id) {
-  std::string command = "triage workflow run " + shell_word(given.file);
-  if (!given.store.empty()) command += " --store " + shell_word(given.store);
-  command += " --run " + shell_word(id);
-  if (given.redact != "common") command += " --redact " + given.redact;
-  for (const std::string& input : given.inputs) command += " --input " + shell_word(input);
-  return command;
-}
-
 void print_check(const WorkflowRunArguments& given, const Prepared& prepared) {
   const bool tasks = prepared.has_tasks();
   const char* const what = tasks ? "tasks" : "executors";
@@ -233,6 +223,14 @@ void print_check(const WorkflowRunArguments& given, const Prepared& prepared) {
       tasks ? prepared.file.tasks.size() : prepared.file.graph.executors.size();
   if (given.json) return print_json({{"file", given.file}, {"sound", true}, {what, number}});
   print(printable(given.file) + " is sound: " + std::to_string(number) + " " + what + "\n");
+}
+
+// Without what only a program can do.
+std::string in_words_of_files(std::string text) {
+  const std::size_t at = text.find(" (else see WorkflowBuilder");
+  if (at != std::string::npos) text.erase(at, text.find(')', at) + 1 - at);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
 }
 
 ExitStatus run_file(const WorkflowRunArguments& given) {
@@ -265,20 +263,19 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   if (auto given_all = give_answers(given, run); !given_all) return report(given_all.error());
   const EndBySignal by_signal(*signals.value(), run, end);
   const auto done = run.start_or_resume(prepared.value().inputs);
+  const auto asked = run.pending_requests();
+  const auto pending = asked ? asked.value() : std::vector<workflow::PendingRequest>();
   if (!prepared.value().has_tasks()) {
-    const auto pending = run.pending_requests();
-    print_outputs(done, id, pending ? pending.value() : std::vector<workflow::PendingRequest>(),
-                  given.json);
+    print_outputs(done, id, pending, given.json);
   } else if (const auto tasks = prepared.value().graph.tasks(run)) {
     print_tasks(tasks.value(), id, *redactor, given.json);
   }
   if (done) return ExitStatus::done;
   const Error& error = done.error();
-  if (store.value()->run(id)) {  // Else nothing was begun: the id is none, for example.
-    const bool asks = error.code == Errc::suspended;
-    warn("to go on: " + going_on(given, id) + (asks ? " --answer REQUEST=VALUE" : ""));
-  }
-  return report({error.code, redactor->text(error.detail)});
+  const std::string next = how_to_go_on({given.file, given.store, given.redact, given.inputs, id},
+                                        prepared.value().file, error, *store.value(), pending);
+  if (!next.empty()) warn(next);
+  return report({error.code, redactor->text(in_words_of_files(error.detail))});
 }
 
 }  // namespace

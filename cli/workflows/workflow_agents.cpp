@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The agents of a workflow file: their input, and handling their output.
+#include "placeholders.hpp"
 #include "programs/run_program.hpp"
 #include "supervise/process/child.hpp"
 #include "triage/detail/try.hpp"
@@ -26,16 +27,11 @@ struct Told {
 
 Told told(const std::string& text, const Json& defaults, const Context& context) {
   Told all;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = text.find("{{", at);
-    const std::size_t end = begin == std::string::npos ? begin : text.find("}}", begin);
-    if (end == std::string::npos) {
-      all.description += text.substr(at);
-      break;
-    }
-    const std::string key = text.substr(begin + 2, end - begin - 2);
+  std::size_t at = 0;
+  for (auto found = next_placeholder(text, at); found; found = next_placeholder(text, at)) {
+    const auto& [begin, end, key] = *found;
     if (!defaults.contains(key)) {  // Not an input: ordinary text.
-      all.description += text.substr(at, end + 2 - at);
+      all.description += text.substr(at, end - at);
     } else {
       const auto given = context.find_input(key);
       const Json value = given ? *given : defaults.at(key);
@@ -43,8 +39,9 @@ Told told(const std::string& text, const Json& defaults, const Context& context)
       all.description += value.is_string() ? value.get<std::string>() : show(value);
       all.inputs[key] = value;
     }
-    at = end + 2;
+    at = end;
   }
+  all.description += text.substr(at);
   return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include "arguments/read_policy.hpp"
 #include "documents/document_reader.hpp"
+#include "placeholders.hpp"
 #include "triage/detail/try.hpp"
 
 #ifdef TRIAGE_HAS_YAML
@@ -97,7 +98,11 @@ class Reader : public DocumentReader {
     for (auto one = agents->begin(); one != agents->end(); ++one) {
       const std::string path = below("agents", printable(one.key()));
       if (one->is_object()) {
-        file.agents.emplace(one.key(), agent(*one, path));
+        const AgentSpec& read = file.agents.emplace(one.key(), agent(*one, path)).first->second;
+        for (const std::string& word : read.command) {
+          check_no_placeholders(*this, path + ".command", word, file.inputs);
+        }
+        check_no_placeholders(*this, path + ".system", read.system, file.inputs);
       } else {
         problem(path + " is " + brief(*one) + object_wanted);
       }
@@ -165,6 +170,7 @@ class Reader : public DocumentReader {
                         .description = text(json, path, "description", true),
                         .depends_on = texts(json, path, "depends_on"),
                         .assignee = text(json, path, "assignee", file.agents.size() > 1)};
+    check_placeholders(*this, path + ".description", task.description, file.inputs);
     if (json.contains("context") && json["context"].is_array()) {
       task.context_from = texts(json, path, "context");
       if (task.context_from.empty()) task.context = TaskContext::none;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reads a workflow file's executors and edges, including nested ones.
 #include "documents/document_reader.hpp"
+#include "placeholders.hpp"
 #include "workflow_file.hpp"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ const std::vector<std::pair<std::string, std::string>> answers{
 
 class GraphReader {
  public:
-  GraphReader(DocumentReader& reader, const std::vector<std::string>& agents)
-      : reader_(reader), agents_(agents) {}
+  GraphReader(DocumentReader& reader, const std::vector<std::string>& agents, Json inputs)
+      : reader_(reader), agents_(agents), inputs_(std::move(inputs)) {}
 
   FileGraph read(const Json& json, const std::string& path) {
     if (json.at("executors") == Json::array()) {
@@ -50,6 +51,7 @@ class GraphReader {
     } else if (asks) {
       reader_.check_keys(json, path, {"id", "ask", "answer", "expires", "otherwise"});
       one.ask = reader_.text(json, path, "ask", true);
+      check_placeholders(reader_, path + ".ask", one.ask, inputs_);
       one.answer = reader_.one_of(json, path, "answer", answers);
       one.expires = reader_.duration(json, path, "expires", Duration::zero());
       if (json.contains("otherwise")) one.otherwise = json.at("otherwise");
@@ -64,6 +66,7 @@ class GraphReader {
     } else {
       reader_.check_keys(json, path, {"id", "description", "agent"});
       one.description = reader_.text(json, path, "description", false);
+      check_placeholders(reader_, path + ".description", one.description, inputs_);
       one.agent = agent(json, path);
     }
     return one;
@@ -119,6 +122,7 @@ class GraphReader {
 
   DocumentReader& reader_;
   const std::vector<std::string>& agents_;
+  Json inputs_;
 };
 
 }  // namespace
@@ -131,7 +135,8 @@ bool fits_answer(const Json& value, std::string_view type) {
 
 FileGraph read_graph(DocumentReader& reader, const Json& document,
                      const std::vector<std::string>& agents) {
-  FileGraph graph = GraphReader(reader, agents).read(document, "");
+  FileGraph graph =
+      GraphReader(reader, agents, document.value("inputs", Json::object())).read(document, "");
   graph.max_supersteps = reader.number(document, "", "max_supersteps", 1, most_supersteps, 100);
   return graph;
 }

@@ -60,7 +60,7 @@ inputs:
   topic: tea
 tasks:
   - id: search
-    description: Search for {{topic}}, not for {{this}}.
+    description: Search for {{topic}}, not for {{this one}}.
     assignee: searcher
   - id: write
     description: Write.
@@ -70,7 +70,7 @@ tasks:
   const Printed first = place.run(file, {"--input", "topic=coffee"});
   INFO(first.error);
   REQUIRE(first.status == 0);
-  CHECK(output_of(first, "search") == Json{{"said", "Search for coffee, not for {{this}}."},
+  CHECK(output_of(first, "search") == Json{{"said", "Search for coffee, not for {{this one}}."},
                                            {"before", Json::object()},
                                            {"inputs", {{"topic", "coffee"}}}});
   CHECK_THAT(output_of(first, "write").get<std::string>(),

@@ -165,7 +165,7 @@ edges:
 )");
   const Printed asked = place.run(file, {"--input", "topic=coffee"});
   CHECK(asked.status != 0);
-  CHECK_THAT(asked.error, ContainsSubstring("--answer REQUEST=VALUE"));
+  CHECK_THAT(asked.error, ContainsSubstring("--answer research/sure/1/number/1=VALUE"));
   const Json first = Json::parse(asked.out).at("requests");
   REQUIRE(first.size() == 1);
   CHECK(first[0].at("id") == "research/sure/1/number/1");

@@ -98,3 +98,101 @@ TEST_CASE("of several answers none is taken if one of them is wrong", "[cli][wor
   CHECK(Json::parse(shown.out).at("pending").size() == 2);
   CHECK(both("price/1/number/1=3").status == 0);
 }
+
+TEST_CASE("a run of a file that is refused is told what would not be", "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("w.yaml", R"(workflow: w
+agents: {echo: {command: [echo, "1"]}}
+inputs: {topic: tea, pages: 2}
+tasks: [{id: a, description: "About {{topic}}."}]
+)");
+  REQUIRE(place.run(file, {"--input", "topic=green tea"}).status == 0);
+  const std::string command =
+      "to go on: triage workflow run " + file + " --store " + place.file("runs.db") + " --run one";
+  const Printed other = place.run(file, {"--input", "topic=milk"});
+  CHECK(other.status == 2);
+  CHECK_THAT(other.error, ContainsSubstring(command + " --input 'topic=\"green tea\"'\n") &&
+                              !ContainsSubstring("--input topic=milk"));
+  const std::string changed = place.write("changed.yaml", R"(workflow: w
+agents: {echo: {command: [echo, "2"]}}
+inputs: {topic: tea, pages: 2}
+tasks: [{id: a, description: "About {{topic}}."}]
+)");
+  const Printed refused = place.run(changed, {"--input", "topic=green tea"});
+  CHECK_THAT(refused.error, ContainsSubstring("executor a") && !ContainsSubstring("to go on") &&
+                                ContainsSubstring("go on with the file as it was, or begin "
+                                                  "another run with another --run") &&
+                                !ContainsSubstring("WorkflowRunOptions"));
+  REQUIRE(run_program({TRIAGE_COMMAND, "run", "--store", place.file("runs.db"), "--run", "sh", "--",
+                       "true"})
+              .status == 0);
+  const Printed strange = run_program(
+      {TRIAGE_COMMAND, "workflow", "run", file, "--store", place.file("runs.db"), "--run", "sh"});
+  CHECK_THAT(strange.error, ContainsSubstring("not a run of a workflow") &&
+                                ContainsSubstring("begin another run with another --run") &&
+                                !ContainsSubstring("to go on"));
+}
+
+TEST_CASE("a graph that has reached its limit is told to raise it in the file", "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("loop.yaml", R"(workflow: loop
+agents: {echo: {command: [echo, "1"]}}
+start: a
+executors: [{id: a}, {id: b}]
+edges: [{from: a, to: b}, {from: b, to: a}]
+max_supersteps: 4
+)");
+  const Printed over = place.run(file);
+  CHECK_THAT(over.error, ContainsSubstring("raise max_supersteps in " + file) &&
+                             ContainsSubstring("then go on: triage workflow run"));
+}
+
+TEST_CASE("a run of a file that asks is told the request to answer", "[cli][workflow]") {
+  const Place place;
+  const Printed asked = place.run(questions(place));
+  CHECK(asked.status == 7);
+  CHECK_THAT(asked.error, ContainsSubstring(" --answer price/1/number/1=VALUE --answer "
+                                            "print/1/boolean/1=VALUE\n"));
+}
+
+TEST_CASE("a misspelt {{name}} in a file is refused with the names that there are",
+          "[cli][workflow]") {
+  const Place place;
+  const auto refused = [&](const std::string& rest, const std::string& told) {
+    const Printed bad = place.run(place.write("bad.yaml", rest), {"--check"});
+    CHECK(bad.status == 2);
+    CHECK_THAT(bad.error, ContainsSubstring(told));
+  };
+  const std::string start =
+      "workflow: w\nagents: {a: {command: [echo]}}\ninputs: {topic: tea, pages: 2}\n";
+  const std::string allowed = "; allowed are pages, topic";
+  refused(start + "tasks: [{id: a, description: 'About {{topik}}.'}]",
+          "tasks[0].description has {{topik}}" + allowed + "; did you mean \"topic\"?");
+  refused(start + "tasks: [{id: a, description: 'About {{ topic }}.'}]",
+          "tasks[0].description has {{ topic }}" + allowed + "; did you mean \"topic\"?");
+  refused(start + "start: a\nexecutors: [{id: a, description: 'About {{elephants}}.'}]",
+          "executors[0].description has {{elephants}}" + allowed + "\n");
+  refused(start + "start: a\nexecutors: [{id: a, ask: 'May {{topik}}?'}]",
+          "executors[0].ask has {{topik}}" + allowed);
+  refused("workflow: w\nagents: {a: {command: [echo]}}\ntasks: [{id: a, description: '{{x}}'}]",
+          "tasks[0].description has {{x}}; the file has no inputs");
+  refused(
+      "workflow: w\nagents: {a: {command: [echo, '{{topic}}']}}\ninputs: {topic: tea}\n"
+      "tasks: [{id: a, description: d}]",
+      "agents.a.command has {{topic}}; inputs are put into descriptions and questions only");
+  refused(
+      "workflow: w\nagents: {a: {url: 'http://h/v1', model: m, system: 'On {{topic}}.'}}\n"
+      "inputs: {topic: tea}\ntasks: [{id: a, description: d}]",
+      "agents.a.system has {{topic}}; inputs are put into descriptions and questions only");
+  // What cannot be a name is text, and so is what an input holds.
+  const std::string file = place.write("w.yaml", R"(workflow: w
+agents: {cat: {command: [cat]}, format: {command: [echo, "{{.Name}} {{json .}}"]}}
+inputs: {user: "{{name}}"}
+tasks: [{id: a, assignee: cat, description: "{{user}} {{}} {{.Name}} {{ a + b }} }}{{"}]
+)");
+  const Printed done = place.run(file);
+  INFO(done.error);
+  REQUIRE(done.status == 0);
+  CHECK(Json::parse(done.out).at("tasks").at(0).at("output").at("description") ==
+        "{{name}} {{}} {{.Name}} {{ a + b }} }}{{");
+}
