@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/lab/confirm.hpp"
 
+#include "base/nearest.hpp"
 #include "effects/effects.hpp"
 #include "journal/failure_json.hpp"
 #include "journal/suspension_json.hpp"
@@ -154,6 +155,24 @@ Result<void> check(const ConfirmOptions& options, bool changed_otherwise) {
                    "another task or command"};
 }
 
+// An answer to an effect that the run never asks for would change nothing, without a word.
+Result<void> check_answers(const JournalReading& reading, const ConfirmOptions& options) {
+  Journal journal(reading.info.id);
+  for (const Record& record : reading.records) journal.apply(record);
+  std::vector<std::string> known;
+  for (const auto& [key, effect] : journal.effects()) known.push_back(key);
+  for (const auto& [key, result] : options.assumed) known.push_back(key);
+  for (const auto& [key, result] : options.change.answers) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    return Error{Errc::invalid_argument,
+                 "run \"" + printable(reading.info.id) + "\" has asked for no effect \"" +
+                     printable(key) + "\"" +
+                     (known.empty() ? "; it has asked for none"
+                                    : printable(triage::detail::allowed_names(key, known)))};
+  }
+  return outcome::success();
+}
+
 // --- The re-runs.
 
 enum class End : std::uint8_t { finished, failed_alike, failed_otherwise, undecided };
@@ -304,6 +323,8 @@ Result<Confirmation> confirm_by(CheckpointStore& copy, const RunId& run, const R
                                 const ConfirmOptions& options, const Rerun& changed,
                                 const std::string& change_text) {
   TRIAGE_TRYV(check(options, changed != nullptr));
+  TRIAGE_TRY(reading, copy.read(run, {}));
+  TRIAGE_TRYV(check_answers(reading, options));
   TRIAGE_TRY(blame, find_blame(copy, run, options));
   return Confirming(copy, run, options)
       .with(blame, rerun, changed ? changed : rerun,

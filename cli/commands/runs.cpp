@@ -105,9 +105,21 @@ std::string message_of(CheckpointStore& store, const RunId& run, const Json& wai
   return message.is_string() ? message.get<std::string>() : "";
 }
 
+// Null unless it is suspended.
+Json waiting(CheckpointStore& store, const RunInfo& run) {
+  return run.status == RunStatus::suspended ? waiting_of(store, run.id) : Json();
+}
+
+// What a run is, and first what it waits for.
+std::string what(CheckpointStore& store, const RunInfo& run) {
+  const Json body = waiting(store, run);
+  return (body.is_null() ? "" : waits_in_words(body) + ": ") + program_of(store, run);
+}
+
 Json line_of(CheckpointStore& store, const RunInfo& run) {
   Json line = run_json(run);
   line["what"] = program_of(store, run);
+  if (const Json body = waiting(store, run); !body.is_null()) line["waits_for"] = waits_for(body);
   return line;
 }
 
@@ -119,8 +131,7 @@ void print_table(CheckpointStore& store, const std::vector<RunInfo>& runs) {
                "LABEL",
                "WHAT"});
   for (const RunInfo& run : runs) {
-    table.add(
-        {run.id, status_text(run), short_time(run.updated), run.label, program_of(store, run)});
+    table.add({run.id, status_text(run), short_time(run.updated), run.label, what(store, run)});
   }
   print(table.text());
 }
@@ -138,7 +149,7 @@ ExitStatus follow(CheckpointStore& store, const RunsArguments& given) {
       before = std::move(now);
       print(given.json ? show(line_of(store, *run)) + "\n"
                        : short_time(run->updated) + "  " + run->id + "  " + before.first + "  " +
-                             program_of(store, *run) + "\n");
+                             what(store, *run) + "\n");
     }
     if (!flush_output()) return ExitStatus::failed;  // main() says why.
     std::this_thread::sleep_for(follow_every);

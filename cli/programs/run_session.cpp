@@ -11,6 +11,7 @@
 #include "documents/failure_json.hpp"
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
+#include "render/waiting.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/observers/redacting.hpp"
 #include "triage/policies/duration.hpp"
@@ -263,7 +264,14 @@ void RunSession::tell(const RunId& run, const char* how, const std::string& said
 ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) const {
   std::string text = "run " + run + " is suspended";
   const auto& suspension = error.suspension();
-  if (suspension && suspension->until) {
+  const Json waiting = waiting_of(store(), run);
+  if (waiting.is_object() && waiting.contains("signal") && waiting["signal"].is_string()) {
+    const auto name = waiting["signal"].get<std::string>();
+    text = "run " + run + " waits for signal \"" + name + "\"" +
+           (suspension && suspension->until ? ", until " + iso_time(*suspension->until) : "") +
+           "; " + command("signal send " + run + " " + shell_word(name)) + " sends it, and " +
+           command("resume --due") + " goes on then";
+  } else if (suspension && suspension->until) {
     text +=
         " until " + iso_time(*suspension->until) + "; " + command("resume --due") + " goes on then";
   } else {
@@ -278,6 +286,20 @@ ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) co
   }
   tell(run, "suspended", text);
   return given_.exit_status == "triage" ? ExitStatus::suspended : waiting_status;
+}
+
+std::string RunSession::doubt(const RunId& run, const std::string& detail) const {
+  const std::size_t why = detail.find("; find out whether it happened");
+  const std::string before_key = "triage settle " + run + " '";
+  const std::size_t key = detail.rfind(before_key);
+  const std::size_t end = detail.rfind("' done|not-done");
+  const bool named = key != std::string::npos && end != std::string::npos && end > key;
+  const std::size_t from = key + before_key.size();
+  return shorten(first_line(detail.substr(0, why)), 300) +
+         ". Find out whether it happened, record it with " +
+         command("settle " + run + " " +
+                 (named ? shell_word(detail.substr(from, end - from)) : "KEY") + " done") +
+         " (or not-done), and " + command("resume " + run) + " goes on";
 }
 
 ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) const {
@@ -312,10 +334,7 @@ ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result
   if (error.code == Errc::cancelled) {
     tell(run, "cancelled", "run " + run + " was stopped; " + command("resume " + run) + " goes on");
   } else if (error.code == Errc::in_doubt) {
-    tell(run, "in_doubt",
-         "run " + run + " waits for a person: " + shorten(first_line(error.detail), 300) +
-             ". Then " + command("settle " + run + " KEY done|not-done") + ", and " +
-             command("resume " + run) + " goes on");
+    tell(run, "in_doubt", "run " + run + " waits for a person: " + doubt(run, error.detail));
   } else {
     std::string why = ending(error.detail);
     replace_all(why, "resume_run or ResumeOptions::revive", command("resume " + run));

@@ -91,6 +91,8 @@ class RunSession {
       const std::shared_ptr<supervise::RunRedactor>& redactor, Shadows shadows);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
   [[nodiscard]] ExitStatus conclude_run(const RunId& run, const Result<Json>& result) const;
+  // How to settle the effect that an error tells of.
+  [[nodiscard]] std::string doubt(const RunId& run, const std::string& detail) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
 
   SessionArguments given_{};

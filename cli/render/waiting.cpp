@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -61,12 +62,28 @@ std::string waits_for(const Json& waiting) {
   if (is_decided(waiting)) {
     return "its program: " + text_of(member(member(waiting, "then"), "kind"));
   }
+  std::string time;
   if (const Json& until = member(waiting, "until_ms"); until.is_number()) {
-    return short_time(WallTime(std::chrono::milliseconds(until.get<std::int64_t>()))) + " UTC";
+    time = short_time(WallTime(std::chrono::milliseconds(until.get<std::int64_t>()))) + " UTC";
   }
-  const Json& signal = member(waiting, "signal");
-  return signal.is_string() ? "signal " + shorten(signal.get<std::string>(), longest_value)
-                            : "a decision";
+  if (const Json& signal = member(waiting, "signal"); signal.is_string()) {
+    return "signal " + shorten(signal.get<std::string>(), longest_value) +
+           (time.empty() ? "" : ", until " + time);
+  }
+  return time.empty() ? "a decision" : time;
+}
+
+std::string waits_in_words(const Json& waiting) {
+  const bool until = member(waiting, "until_ms").is_number() &&
+                     !member(waiting, "signal").is_string() && !is_decided(waiting);
+  return (until ? "waits until " : "waits for ") + waits_for(waiting);
+}
+
+Json waiting_of(CheckpointStore& store, const RunId& run) {
+  const auto reading = store.read(run, {});
+  if (!reading) return nullptr;
+  const auto told = read_timeline(reading.value(), std::numeric_limits<Sequence>::max());
+  return told ? waiting_json(told.value()) : nullptr;
 }
 
 std::string question_in_words(const Json& payload) {
@@ -96,9 +113,8 @@ std::string waiting_text(const Timeline& timeline) {
   const Json& body = timeline.journal.suspended();
   if (body.is_null()) return {};
   const Json& step = member(body, "step");
-  const bool until = body.contains("until_ms") && !is_decided(body);
-  std::string text = (until ? "\nWaits until " : "\nWaits for ") + waits_for(body) + ": " +
-                     text_of(member(body, "message")) + "\n";
+  std::string text = "\n" + waits_in_words(body) + ": " + text_of(member(body, "message")) + "\n";
+  text[1] = 'W';
   text += line("  Agent    ", member(timeline.journal.start(), "agent"));
   if (const Json task = shown_task(timeline); !task.is_null() && task != "") {
     text += "  Task     " + task_in_words(task, longest_value) + "\n";

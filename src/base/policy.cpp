@@ -131,7 +131,11 @@ std::string describe(const RecoveryAction& action) {
   }
   if (!action.subgoal.empty()) text += " from subgoal \"" + printable(action.subgoal) + "\"";
   if (!action.hint.empty()) text += " (hint: " + printable(action.hint) + ")";
-  if (!action.message.empty()) text += ": " + printable(action.message);
+  std::string_view message = action.message;
+  if (constexpr std::string_view again = "escalated: "; message.starts_with(again)) {
+    if (action.kind == RecoveryAction::Kind::escalate) message.remove_prefix(again.size());
+  }
+  if (!message.empty()) text += ": " + printable(message);
   return text;
 }
 

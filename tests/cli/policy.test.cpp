@@ -52,6 +52,7 @@ TEST_CASE("policy show prints the decision for each failure in a row", "[cli]") 
   CHECK(printed.status == 0);
   CHECK_THAT(printed.out, ContainsSubstring("retry after 0.5 s"));
   CHECK_THAT(printed.out, ContainsSubstring("gate: bulkhead"));
+  CHECK_THAT(printed.out, ContainsSubstring("  escalate: refused of attempt 1\n"));
   const std::string wide = file_with(
       folder, "default: {strategy: retry, max_attempts: 2, hint: '" + [] {
         std::string words;

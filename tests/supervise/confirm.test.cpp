@@ -98,6 +98,9 @@ TEST_CASE("what cannot be confirmed says why, and runs nothing", "[confirm]") {
   const std::string program = looking_up(shop);
   REQUIRE(shop.run({"--run", "r", "--max-attempts", "1"}, {program}).status == 1);
   REQUIRE(shop.run({"--run", "good"}, {program, "users"}).status == 0);
+  const std::string mailing = shop.script(
+      "mail", T + "$T effect mail -- true; $T effect pay -- true; $T step lookup --tool lookup "
+                  "--error 'no such table: t'; echo HTTP 404 no such table: t >&2; exit 1");
   const std::string asked = read_text(shop.file("asked"));
   const auto refused = [&](std::vector<std::string> words, int status, const std::string& why) {
     words.insert(words.begin(), "replay");
@@ -114,6 +117,12 @@ TEST_CASE("what cannot be confirmed says why, and runs nothing", "[confirm]") {
   refused({"r", "--confirm", "--hint", "x", "--times", "3"}, 2, "allowed are 6 to 10000");
   refused({"r", "--confirm", "--hint", "x", "--attempt", "7"}, 2, "these did: 1");
   refused({"r", "--confirm", "--set", "name"}, 2, "not of the form KEY=VALUE");
+  refused({"r", "--confirm", "--answer", "lookup=1"}, 2,
+          "run \"r\" has asked for no effect \"lookup\"; it has asked for none");
+  REQUIRE(shop.run({"--run", "mails", "--max-attempts", "1"}, {mailing}).status == 1);
+  refused({"mails", "--confirm", "--answer", "mial=1"}, 2,
+          "run \"mails\" has asked for no effect \"mial\"; allowed are mail, pay; did you mean "
+          "\"mail\"?");
   refused({"r", "--confirm", "--hint", "x", "--from", "r@999"}, 1, "r@999");
   refused({"r", "--confirm", "--hint", "x", "--from", "yesterday"}, 2, "RUN@SEQUENCE");
   refused({"good", "--confirm", "--hint", "x"}, 2, "nothing failed in run \"good\"");

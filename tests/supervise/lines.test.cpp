@@ -244,9 +244,11 @@ TEST_CASE("a run whose effect is in doubt ends at once, and goes on when a perso
   INFO(asked.error);
   CHECK(asked.status == 5);
   CHECK_THAT(asked.error,
-             ContainsSubstring("run r waits for a person: effect \"pay\"") &&
-                 ContainsSubstring("`triage settle r KEY done|not-done --store " + shop.store() +
-                                   "`, and `triage resume r --store " + shop.store() + "`"));
+             ContainsSubstring("run r waits for a person: effect \"pay\": it was begun earlier and "
+                               "its outcome is not known. Find out whether it happened, record it "
+                               "with `triage settle r pay done --store " +
+                               shop.store() + "` (or not-done), and `triage resume r --store " +
+                               shop.store() + "` goes on\n"));
   // One attempt that dies, one that finds the doubt, and none that would only find it again.
   CHECK(read_text(shop.file("attempts")) == "attempt\nattempt\n");
   CHECK(shop.triage({"settle", "r", "pay", "done", "\"R-17\""}).status == 0);

@@ -147,3 +147,33 @@ TEST_CASE("completions and manual pages know every command", "[run]") {
   CHECK_THAT(run_program({TRIAGE_COMMAND, "man", "run"}).out, ContainsSubstring("\\-\\-timeout"));
   CHECK(run_program({TRIAGE_COMMAND, "man", "nothing"}).status == 1);
 }
+
+TEST_CASE("a run that waits for a signal names it wherever it is told of", "[run][operator]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::ofstream(shop.file("waits.py")) << R"(import sys, time
+sys.path.insert(0, sys.argv[1])
+import triage_client
+print(triage_client.Supervisor().wait("approved by ana", time.time() + 3600)))";
+  const Printed printed =
+      shop.run({"--run", "r", "--max-wait", "1ms"},
+               {"python3", shop.file("waits.py"), TRIAGE_SOURCE_DIR "/clients"});
+  CHECK(printed.status == 75);
+  CHECK_THAT(printed.error,
+             ContainsSubstring("run r waits for signal \"approved by ana\", until 2") &&
+                 ContainsSubstring("`triage signal send r 'approved by ana' --store " +
+                                   shop.store() + "` sends it") &&
+                 ContainsSubstring("`triage resume --due --store " + shop.store() + "` goes on"));
+  CHECK_THAT(shop.triage({"runs"}).out, ContainsSubstring("waits for signal approved by ana"));
+  const Json listed = json_of(shop.triage({"runs", "--json"}));
+  CHECK(listed["runs"][0]["waits_for"].get<std::string>().starts_with(
+      "signal approved by ana, until 2"));
+  CHECK_THAT(shop.triage({"suspended"}).out, ContainsSubstring("signal approved by ana, until"));
+  CHECK_THAT(shop.triage({"explain", "r"}).out,
+             ContainsSubstring("Waits for signal approved by ana, until 2"));
+  REQUIRE(shop.triage({"signal", "send", "r", "approved by ana", "\"yes\""}).status == 0);
+  const Printed resumed = shop.triage({"resume", "--due"});
+  INFO(resumed.error);
+  CHECK(resumed.status == 0);
+  CHECK(resumed.out == "yes\n");
+}

@@ -108,8 +108,9 @@ struct Confirmation {
 using Rerun = std::function<Result<void>(const std::string& checkpoint, const ForkOptions&)>;
 // For agents of any kind. copy: the result of copy_of_run(), in which `rerun` creates its branches.
 // changed: makes a re-run with the change; null: `rerun` does, given `change`. Errors:
-// Errc::invalid_argument (times; a change that is not exactly one), those of find_blame(),
-// Errc::cancelled, and those of a branch that could not start.
+// Errc::invalid_argument (times; a change that is not exactly one; an answer to an effect that the
+// run has never asked for), those of find_blame(), Errc::cancelled, and those of a branch that
+// could not start.
 [[nodiscard]] Result<Confirmation> confirm_by(CheckpointStore& copy, const RunId& run,
                                               const Rerun& rerun, const ConfirmOptions& options,
                                               const Rerun& changed = nullptr,
