@@ -78,8 +78,8 @@ ExitStatus report_no_program(const Error& error) {
 }
 
 const char* exit_status_help() noexcept {
-  return "Exit status: 0 done, 1 not found, 2 misuse, 3 corrupt, 4 part of the input was "
-         "unreadable,\n             5 escalated, 6 aborted, 7 suspended, 8 busy, 9 failed.";
+  return "Exit status: 0 done, 1 not found, 2 misuse, 3 corrupt, 4 part of the input was\n"
+         "             unreadable, 5 escalated, 6 aborted, 7 suspended, 8 busy, 9 failed.";
 }
 
 }  // namespace triage::inline v0_1::cli

@@ -302,7 +302,11 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // Prints the help.
+    if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
+      print(folded_help(app.help()));
+      return 0;
+    }
+    if (error.get_exit_code() == 0) return app.exit(error);  // Prints the version.
     const bool hooked = is_hook(argc, argv);
     const ExitStatus status = hooked ? ExitStatus::not_found : ExitStatus::misuse;
     const std::string wrong = what_was_wrong(error, app, words);

@@ -236,7 +236,7 @@ std::function<ExitStatus()> chaos(CLI::App& arguments) {
       ->needs(upstream)
       ->check(not_empty());
   arguments.footer(
-      "Example: triage chaos --seed 7 --upstream http://127.0.0.1:8080 --variable OPENAI_BASE_URL\n"
+      "Example: triage chaos --seed 7 --upstream http://localhost:8080 --variable URL\n"
       "         -- ./agent.py\n\n"
       "Requests meet 429s and 503s, resets, answers that break off, calls of a tool with another\n"
       "name, and delays. Ends with the status of CMD (126 and 127 if it cannot be executed or\n"

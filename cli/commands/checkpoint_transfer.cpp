@@ -242,7 +242,7 @@ std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
                      "Export what is intact; the exit status is 3 then.");
   arguments.footer(
       "Example: triage checkpoint export runs.db --out runs.jsonl\n"
-      "         triage checkpoint export runs.db --format triage-agent --out checkpoints.db\n\n"
+      "         triage checkpoint export runs.db --format triage-agent --out old.db\n\n"
       "The file holds everything in clear text, and belongs to its owner only.");
   return [given] { return export_from(*given); };
 }
@@ -274,7 +274,7 @@ std::function<ExitStatus()> checkpoint_import(CLI::App& arguments) {
       ->check(not_empty());
   arguments.footer(
       "Example: triage checkpoint import --store redis://localhost --in runs.jsonl\n"
-      "         triage checkpoint import runs.db --format triage-agent --in checkpoints.db\n\n"
+      "         triage checkpoint import runs.db --format triage-agent --in old.db\n\n"
       "A file that is cut off or changed is refused, and nothing of it is written.");
   return [given] { return import_into(*given); };
 }

@@ -166,7 +166,7 @@ std::function<ExitStatus()> hook(CLI::App& arguments) {
                   "A tool whose calls with the same input happen at most once in a run.")
       ->check(not_empty());
   arguments.footer(
-      "Example: echo '{\"hook_event_name\": \"PreToolUse\", \"tool_name\": \"Read\"}' | triage "
+      "Example: echo '{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"LS\"}' | triage "
       "hook\n\n"
       "Reads the event from standard input. Exit status: 0, also when triage fails (the reason is\n"
       "on standard error); 2 if a call is blocked because of --on-error block; 1 for arguments\n"

@@ -73,7 +73,8 @@ std::function<ExitStatus()> replay(CLI::App& arguments) {
       std::string(
           "Example: triage replay 01JDZ3K5W8… --policy patient.yaml\n"
           "         triage replay nightly --confirm --hint \"The table is called users.\"\n"
-          "         triage replay nightly --confirm --times 50 -- ./nightly.sh --small-pages\n\n"
+          "         triage replay nightly --confirm --times 50\n"
+          "         -- ./nightly.sh --small-pages\n\n"
           "With --confirm the program of a run of `triage run` runs in its folder, with nothing "
           "on\n"
           "its standard input, and what it prints is dropped. No effect is carried out: recorded\n"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <iostream>
+#include <sstream>
 #include <utility>
 
 #include <sys/ioctl.h>
@@ -123,6 +124,39 @@ std::size_t screen_width() noexcept {
   winsize size{};
   if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 80;
   return std::max<std::size_t>(80, size.ws_col);
+}
+
+std::string folded_help(const std::string& help) {
+  constexpr std::size_t most = 80;
+  constexpr std::size_t option_column = 30;  // CLI11's.
+  std::string out;
+  std::string carried;  // Of the line before, for the paragraph's next one.
+  bool footer = false;
+  bool example = false;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    example = line.starts_with("Example: ") || (example && !line.empty());
+    footer = footer || example || line.starts_with("Exit status: ");
+    if (!carried.empty() && (line.empty() || line.front() == ' ')) {
+      out += std::exchange(carried, "") + "\n";
+    }
+    if (!carried.empty()) line = std::exchange(carried, "") + " " + line;
+    const bool option = !footer && line.size() > option_column && line[option_column - 1] == ' ' &&
+                        line[option_column] != ' ' && line.front() == ' ';
+    const std::size_t indent = option ? option_column : std::min(line.find_first_not_of(' '), most);
+    if (example || width(line) <= most) {
+      out += line + "\n";
+      continue;
+    }
+    line = line.substr(0, indent) + wrapped(line.substr(indent), most - indent, indent);
+    if (footer && indent == 0) {
+      const std::size_t last = line.rfind('\n');
+      carried = line.substr(last + 1);
+      line.resize(last);
+    }
+    out += line + "\n";
+  }
+  return carried.empty() ? out : out + carried + "\n";
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }

@@ -46,6 +46,9 @@ class Table {
 
 // The terminal's width if the output is a terminal wider than 80 characters, else 80.
 [[nodiscard]] std::size_t screen_width() noexcept;
+// A command's help with no line wider than 80 characters, but for examples: the column of what
+// explains options is kept.
+[[nodiscard]] std::string folded_help(const std::string& help);
 
 void print(std::string_view text);   // To stdout, unchanged.
 void print_json(const Json& value);  // Indented, with a newline; bad UTF-8 escaped.

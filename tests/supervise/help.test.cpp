@@ -162,7 +162,7 @@ const std::map<std::string, std::string>& preparations() {
       {"checkpoint compact", fails},
       {"checkpoint import",
        "rm -f runs.jsonl checkpoints.db runs.db*; triage checkpoint export --out runs.jsonl; "
-       "triage checkpoint export --format triage-agent --out checkpoints.db"},
+       "triage checkpoint export --format triage-agent --out old.db"},
       {"checkpoint export", "rm -f runs.jsonl checkpoints.db; cp state/triage/runs.db* ."},
       {"checkpoint rekey",
        "export XDG_STATE_HOME=$PWD/other; TRIAGE_KEY_FILE=old.key triage run -- true"},
@@ -321,4 +321,27 @@ TEST_CASE("zsh and fish complete a command that was begun", "[help]") {
     INFO(shell << ": " << completed.error);
     CHECK(completed.out == "diff\n");
   }
+}
+
+TEST_CASE("no line of a help is wider than 80 characters", "[help]") {
+  std::vector<std::string> commands = all_commands();
+  commands.insert(commands.end(), {"", "checkpoint", "workflow"});
+  for (const std::string& command : commands) {
+    const std::string help = help_of(command);
+    INFO(command);
+    REQUIRE(!help.empty());
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) {
+      const auto characters = std::count_if(line.begin(), line.end(), [](char byte) {
+        return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+      });
+      INFO(line);
+      CHECK(characters <= 80);
+    }
+  }
+  CHECK_THAT(
+      help_of("run"),
+      ContainsSubstring("\n  --session TEXT:{auto,resume,fresh}\n                              "
+                        "Whether the program goes on with its own session\n                "
+                        "              after a failure: auto"));
 }

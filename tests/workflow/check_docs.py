@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Checks that every test named in docs/workflows.md exists.
+"""Checks that every test named in docs/workflows.md exists, and that its tables have the keys that a workflow's file may have.
 
-Usage: check_docs.py ROOT. Prints one line for each missing test and exits with 1 if there is one.
+Usage: check_docs.py ROOT. Prints one line for each difference and exits with 1 if there is one.
 """
 import re
 import sys
@@ -12,11 +12,24 @@ names = set()
 for source in (root / "tests" / "workflow").glob("*.cpp"):
     for case in re.finditer(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source.read_text(encoding="utf-8")):
         names.add("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', case[1])))
-rows = [line.strip("|").split("|") for line in (root / "docs" / "workflows.md").read_text(encoding="utf-8").splitlines()
+text = (root / "docs" / "workflows.md").read_text(encoding="utf-8")
+rows = [line.strip("|").split("|") for line in text[text.index("## Moving over"):].splitlines()
         if line.startswith("| ") and not line.startswith("| there")]
 missing = [row[-1].strip() for row in rows if row[-1].strip() not in names]
 for name in missing:
     print(f"docs/workflows.md names a test that does not exist: {name}")
 if not rows:
     print("docs/workflows.md has no table of tests")
-sys.exit(1 if missing or not rows else 0)
+
+told = set()
+for table in re.findall(r"^\| key of [^\n]*\n((?:\|[^\n]*\n)+)", text, re.M):
+    for line in table.splitlines():
+        told.update(re.findall(r"`(\w+)`", line.split("|")[1]))
+allowed = set()
+for name in ("workflow_file.cpp", "workflow_graph_file.cpp"):
+    source = (root / "cli" / "workflows" / name).read_text(encoding="utf-8")
+    for keys in re.findall(r"check_keys\([^{;]*\{([^}]*)\}", source):
+        allowed.update(re.findall(r'"(\w+)"', keys))
+for key in sorted(told ^ allowed):
+    print(f"docs/workflows.md: the key {key} of a workflow's file is " + ("not in a table" if key in allowed else "in a table, and not allowed"))
+sys.exit(1 if missing or not rows or told ^ allowed or not told else 0)
