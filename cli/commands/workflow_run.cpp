@@ -222,7 +222,7 @@ void print_check(const WorkflowRunArguments& given, const Prepared& prepared) {
   const std::size_t number =
       tasks ? prepared.file.tasks.size() : prepared.file.graph.executors.size();
   if (given.json) return print_json({{"file", given.file}, {"sound", true}, {what, number}});
-  print(printable(given.file) + " is sound: " + std::to_string(number) + " " + what + "\n");
+  print(printable(given.file) + " is sound: " + count(number, tasks ? "task" : "executor") + "\n");
 }
 
 // Without what only a program can do.

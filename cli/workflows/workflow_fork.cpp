@@ -76,8 +76,8 @@ void print_preview(const std::vector<RerunView>& views, const std::set<std::stri
   }
   for (const std::string& one : open) table.add({one, "runs", "it had not finished there"});
   print(table.text());
-  print(std::to_string(kept) + " of " + std::to_string(views.size()) +
-        " finished deliveries keep their results for certain\n");
+  print("Of " + count(views.size(), "finished result") + " " + std::to_string(kept) +
+        (kept == 1 ? " is" : " are") + " kept for certain\n");
 }
 
 Json preview_json(const std::vector<RerunView>& views, const std::set<std::string>& open) {

@@ -106,6 +106,8 @@ agents: {echo: {command: [echo, "1"]}}
 inputs: {topic: tea, pages: 2}
 tasks: [{id: a, description: "About {{topic}}."}]
 )");
+  CHECK_THAT(run_program({TRIAGE_COMMAND, "workflow", "run", file, "--check"}).out,
+             ContainsSubstring("is sound: 1 task\n"));
   REQUIRE(place.run(file, {"--input", "topic=green tea"}).status == 0);
   const std::string command =
       "to go on: triage workflow run " + file + " --store " + place.file("runs.db") + " --run one";
