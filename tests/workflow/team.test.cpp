@@ -153,21 +153,43 @@ TEST_CASE("an agent of a team takes and returns what an agent of a task list may
   CHECK(with_context.at("failed") == Json{{"c", "the disk is full"}});
 }
 
-TEST_CASE("a goal that looks like a team's own question is a goal", "[workflow][team]") {
-  const Json goal{{"triage.failed", "x"}, {"why", 1}};
-  Json seen;
-  Team team("team");
-  team.agent("ann", told).coordinator([&](const TeamQuestion& asked, Context&) {
-    seen = asked.goal;
-    return plan({{{"id", "x"}}});
+TEST_CASE("a goal may be null, or look like a team's own question", "[workflow][team]") {
+  const std::vector<Json> goals{
+      nullptr,
+      {{"triage.failed", "x"}, {"why", 1}},
+      {{"triage.failed", "bad"}, {"why", "too hard"}, {"done", Json::array()}, {"goal", 1}}};
+  std::vector<Json> first;
+  std::vector<Json> again;
+  const Team team = team_of([&](const TeamQuestion& asked, Context&) -> Json {
+    (asked.failed.empty() ? first : again).push_back(asked.goal);
+    return asked.failed.empty() ? plan({{{"id", "bad"}}}) : Json::object();
   });
-  REQUIRE_OK(WorkflowRun(built(team)).run(goal));
-  CHECK(seen == goal);
-  Team bad("team");
-  bad.agent("board", told).coordinator([](const TeamQuestion&, Context&) { return Json(); });
-  const auto refused = bad.build();
-  CHECK_ERRC(Errc::invalid_argument, refused);
-  CHECK_THAT(refused.error().detail, ContainsSubstring("agent \"board\""));
+  for (const Json& goal : goals) REQUIRE_OK(WorkflowRun(built(team)).run(goal));
+  CHECK(first == goals);
+  CHECK(again == goals);
+  first.clear();
+  again.clear();
+  const auto outer = built(WorkflowBuilder("outer")
+                               .executor("start", stateless([&](const Json&, Context& context) {
+                                           for (const Json& goal : goals) context.send(goal);
+                                         }))
+                               .executor("team", built(team))
+                               .start("start")
+                               .edge("start", "team"));
+  REQUIRE_OK(WorkflowRun(outer).run(1));
+  CHECK(first == goals);
+  CHECK(again == goals);
+}
+
+TEST_CASE("a team refuses an agent's name that is taken", "[workflow][team]") {
+  for (const char* taken : {"board", "ann"}) {
+    Team team("team");
+    team.agent("ann", told).agent(taken, told);
+    team.coordinator([](const TeamQuestion&, Context&) { return Json(); });
+    const auto refused = team.build();
+    CHECK_ERRC(Errc::invalid_argument, refused);
+    CHECK_THAT(refused.error().detail, ContainsSubstring("agent \"" + std::string(taken) + "\""));
+  }
 }
 
 TEST_CASE("a coordinator whose patch is refused is told why, and may answer again",
@@ -209,6 +231,24 @@ TEST_CASE("refused patches count, and the last one ends the run", "[workflow][te
     CHECK_ERRC(Errc::invalid_argument, result);
     CHECK(asked == most);
   }
+}
+
+TEST_CASE("a team whose patches are used up goes on with more of them", "[workflow][team]") {
+  int asked = 0;
+  const auto limited = [&](int most) {
+    return built(team_of(
+        [&](const TeamQuestion&, Context&) {
+          return ++asked < 4 ? Json(3) : plan({{{"id", "x"}}});
+        },
+        {.max_patches = most}));
+  };
+  const auto store = memory();
+  CHECK_ERRC(Errc::invalid_argument,
+             WorkflowRun(limited(2), {.run_id = "t", .store = store}).run("goal"));
+  const auto done = WorkflowRun(limited(4), {.run_id = "t", .store = store}).resume();
+  REQUIRE_OK(done);
+  CHECK(asked == 4);
+  CHECK(done.value().value().at("outputs") == Json{{"x", "x[]"}});
 }
 
 TEST_CASE("a team inside a workflow has a plan for each message", "[workflow][team]") {

@@ -2,7 +2,7 @@
 // A fixed graph: coordinator -> board <-> agents, board -> synthesis. The changing plan is the
 // board's state.
 #include "triage/workflow/team.hpp"
-#include "base/json_words.hpp"
+#include "definition/team_message.hpp"
 #include "plan_board.hpp"
 #include "triage/detail/try.hpp"
 
@@ -13,6 +13,7 @@ namespace triage::inline v0_1::workflow {
 namespace {
 
 using detail::PlanBoard;
+using detail::TeamMessage;
 
 // A team inside a workflow may get several goals and keeps a plan for each. Messages about the
 // first goal carry no number.
@@ -35,73 +36,111 @@ std::vector<TaskOutput> outputs_from(const Json& json) {
   return outputs;
 }
 
+Message ended(const Json& order, const char* how, Json value) {
+  Json json = about_goal({{"task", order.at("task")}}, goal_of(order));
+  json[how] = std::move(value);
+  return make_message(TeamMessage{std::move(json)});
+}
+
 auto agent_handler(Team::Work work) {
-  return stateless([work = std::move(work)](const Json& order, Context& context) -> Result<Json> {
-    Json done = about_goal({{"task", order.at("task")}}, goal_of(order));
-    try {
-      auto output = work({.id = order.at("task").get<std::string>(),
-                          .description = order.at("description").get<std::string>(),
-                          .context = outputs_from(order.at("context"))},
-                         context);
-      const bool ends = !output && (output.error().code == Errc::cancelled ||
-                                    output.error().code == Errc::suspended);
-      if (ends) return std::move(output).error();
-      if (output) {
-        done["output"] = std::move(output).value();
-      } else {
-        done["failed"] = output.error().detail;
-      }
-    } catch (const std::exception& e) {
-      done["failed"] = triage::detail::json_words(e.what());
-    }
-    return done;
+  return stateless([work = std::move(work)](const Json& order, Context& context) -> Result<void> {
+    TRIAGE_TRY(output, work({.id = order.at("task").get<std::string>(),
+                             .description = order.at("description").get<std::string>(),
+                             .context = outputs_from(order.at("context"))},
+                            context));
+    // As deep as it will be in orders for other tasks, and in questions.
+    Json deep = Json::array({Json::array({Json::array({std::move(output)})})});
+    TRIAGE_TRYV(check_json(deep, "the output"));
+    context.send_message(ended(order, "output", std::move(deep[0][0][0])));
+    return outcome::success();
   });
 }
 
-auto coordinator_handler(Team::Coordinator plan) {
-  return stateless([plan = std::move(plan)](const Json& question, Context& context) -> Json {
-    TeamQuestion asked;
-    Scope team = context.shared("team");
-    // A goal may look like a question.
-    const int goals = team.find("goal") == nullptr ? 0 : team.value("goals", 1);
-    int goal = goals + 1;
-    if (goals > 0 && question.is_object() && question.contains("triage.failed")) {
-      goal = goal_of(question);
-      asked.goal = question.at("goal");
-      asked.failed = question.at("triage.failed").get<std::string>();
-      asked.why = question.at("why").get<std::string>();
-      asked.done = outputs_from(question.at("done"));
-      asked.refused = question.value("refused", std::string());
-    } else {
-      asked.goal = question;
-      team.set(PlanBoard::goal_key(goal), question);
-      if (goal > 1) team.set("goals", goal);
-    }
-    Json answer = about_goal({{"patch", plan(asked, context)}}, goal);
-    if (!asked.failed.empty()) answer["about"] = asked.failed;
-    return answer;
-  });
+// What an agent's policy leaves of a failure fails its task.
+ExecutorOptions of_agent(ExecutorOptions own) {
+  own.instead = [](const Error& error, const Message& order) {
+    return ended(order.json(), "failed", error.detail);
+  };
+  own.instead_is_failure = false;
+  own.fallback = [](const Json& value, const Message& order, Context&) {
+    return ended(order.json(), "output", value);
+  };
+  return own;
+}
+
+struct Asked {
+  TeamQuestion question{};
+  int goal = 1;  // Its number.
+};
+
+Asked asked_about_failure(const Json& json) {
+  return {.question = {.goal = json.at("goal"),
+                       .failed = json.at("triage.failed").get<std::string>(),
+                       .why = json.at("why").get<std::string>(),
+                       .done = outputs_from(json.at("done")),
+                       .refused = json.value("refused", std::string())},
+          .goal = goal_of(json)};
+}
+
+Asked asked_about_goal(const Json& goal, Context& context) {
+  Scope team = context.shared("team");
+  const int number = team.value("goals", 0) + 1;
+  team.set("goals", number);
+  team.set(PlanBoard::goal_key(number), goal);
+  return {.question = {.goal = goal}, .goal = number};
+}
+
+TeamMessage answer(const Asked& asked, Json patch) {
+  Json json = about_goal({{"patch", std::move(patch)}}, asked.goal);
+  if (!asked.question.failed.empty()) json["about"] = asked.question.failed;
+  return {std::move(json)};
+}
+
+// A goal may be anything, so only its type tells a question of the team's own from it.
+auto coordinator_handlers(Team::Coordinator plan) {
+  return stateless(handlers(
+      [plan](const TeamMessage& question, Context& context) {
+        const Asked asked = asked_about_failure(question.json);
+        return answer(asked, plan(asked.question, context));
+      },
+      [plan](const Json& goal, Context& context) {
+        const Asked asked = asked_about_goal(goal, context);
+        return answer(asked, plan(asked.question, context));
+      }));
+}
+
+ExecutorOptions of_coordinator(ExecutorOptions own) {
+  own.fallback = [](const Json& value, const Message& message, Context& context) {
+    const bool is_goal = message.type != TeamMessage::message_type;
+    return make_message(answer(
+        is_goal ? asked_about_goal(message.json(), context) : asked_about_failure(message.json()),
+        value));
+  };
+  return own;
 }
 
 auto synthesis_handler(Team::Synthesis synthesis) {
   return stateless([synthesis = std::move(synthesis)](const Json& all, Context& context) -> Json {
-    try {
-      std::vector<TaskOutput> outputs;
-      for (const auto& [task, output] : all.at("outputs").items())
-        outputs.push_back({task, output});
-      return synthesis(outputs, context);
-    } catch (const std::exception& e) {
-      Json raw = all;
-      raw["synthesis_failed"] = triage::detail::json_words(e.what());
-      return raw;
-    }
+    std::vector<TaskOutput> outputs;
+    for (const auto& [task, output] : all.at("outputs").items()) outputs.push_back({task, output});
+    return synthesis(outputs, context);
   });
+}
+
+ExecutorOptions of_synthesis(ExecutorOptions own) {
+  own.instead = [](const Error& error, const Message& all) {
+    Json raw = all.json();
+    raw["synthesis_failed"] = error.detail;
+    return make_message(raw);
+  };
+  own.instead_is_failure = false;
+  return own;
 }
 
 // Hands out ready tasks; at the end, passes on the results.
 void give_work(PlanBoard& board, int goal, bool synthesises, Context& context) {
   for (const Json& order : board.take_ready()) {
-    context.send_to(order.at("assignee").get<std::string>(), about_goal(order, goal));
+    context.send_to(order.at("assignee").get<std::string>(), TeamMessage{about_goal(order, goal)});
   }
   if (!board.finished()) return;
   if (synthesises) {
@@ -123,6 +162,12 @@ Result<Workflow> Team::build() const {
   WorkflowOptions of_workflow = options_;
   of_workflow.schedule = Schedule::supersteps;
   of_workflow.max_supersteps = 1'000'000;
+  // The board is the team's own machinery, so that they are not for it.
+  const ExecutorDefaults defaults = std::exchange(of_workflow.defaults, {});
+  const ExecutorOptions own{.policy = defaults.policy,
+                            .timeout = defaults.timeout,
+                            .idle_timeout = defaults.idle_timeout,
+                            .limits = defaults.limits};
   WorkflowBuilder builder(id_, std::move(of_workflow));
   for (const auto& declare : ports_) declare(builder);
   std::vector<std::string> names;
@@ -132,17 +177,22 @@ Result<Workflow> Team::build() const {
                         "\"; the team itself has executors coordinator, board and synthesis, so "
                         "agents have other names");
     }
-    builder.executor(name, agent_handler(work));
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      return wrong_team("team \"" + printable(id_) + "\" has agent \"" + printable(name) +
+                        "\" twice");
+    }
+    builder.executor(name, agent_handler(work), of_agent(own));
     names.push_back(name);
   }
-  builder.executor("coordinator", coordinator_handler(coordinator_)).start("coordinator");
+  builder.executor("coordinator", coordinator_handlers(coordinator_), of_coordinator(own))
+      .start("coordinator");
   const bool synthesises = synthesis_ != nullptr;
   const auto board_handler = [names, synthesises, limits = limits_](
                                  const Json& news, Context& context) -> Result<void> {
     const int goal = goal_of(news);
     PlanBoard board(context, names, limits, goal);
     const auto ask = [&](const Json& question) {
-      context.send_to("coordinator", about_goal(question, goal));
+      context.send_to("coordinator", TeamMessage{about_goal(question, goal)});
     };
     if (news.contains("patch")) {
       const auto about = news.value("about", std::string());
@@ -172,7 +222,7 @@ Result<Workflow> Team::build() const {
   std::vector<std::string> targets = names;
   targets.emplace_back("coordinator");
   if (synthesises) {
-    builder.executor("synthesis", synthesis_handler(synthesis_));
+    builder.executor("synthesis", synthesis_handler(synthesis_), of_synthesis(own));
     targets.emplace_back("synthesis");
   }
   builder.fan_out("board", targets, {}, {.name = "board"});

@@ -149,7 +149,7 @@ Result<void> check_nested(const NodeSpec& node) {
            {"timeout", own.timeout != usual.timeout},
            {"idle_timeout", own.idle_timeout != usual.idle_timeout},
            {"limits", own.limits.has_value()},
-           {"instead", own.instead != nullptr},
+           {"instead", static_cast<bool>(own.instead)},
            {"instead_is_failure", own.instead_is_failure != usual.instead_is_failure},
            {"fallback", own.fallback != nullptr},
            {"patches_plan", own.patches_plan != usual.patches_plan},

@@ -150,7 +150,7 @@ void Driver::take_instead(Ended& ended) {
     ended.thrown = nullptr;
   };
   try {
-    auto finished = replaced(ended.delivery, own.instead(error));
+    auto finished = replaced(ended.delivery, own.instead(error, ended.delivery.message));
     if (!finished) return fail(finished.error().detail);
     ended.finished = std::move(finished).value();
     if (own.instead_is_failure) {

@@ -28,6 +28,32 @@ enum class RollbackScope : std::uint8_t {
   workflow,
 };
 
+// What to send instead of a result: made of the error, or of that and of the message that the
+// executor got.
+class Instead {
+ public:
+  Instead() = default;
+  template <class F>
+  requires(std::is_invocable_r_v<Message, F&, const Error&> ||
+           std::is_invocable_r_v<Message, F&, const Error&, const Message&>)
+      Instead(F make) {  // NOLINT(google-explicit-constructor)
+    if constexpr (std::is_invocable_v<F&, const Error&, const Message&>) {
+      make_ = std::move(make);
+    } else if (std::function<Message(const Error&)> of_error = std::move(make)) {
+      make_ = [of_error = std::move(of_error)](const Error& error, const Message&) {
+        return of_error(error);
+      };
+    }
+  }
+  explicit operator bool() const noexcept { return static_cast<bool>(make_); }
+  [[nodiscard]] Message operator()(const Error& error, const Message& message) const {
+    return make_(error, message);
+  }
+
+ private:
+  std::function<Message(const Error&, const Message&)> make_{};
+};
+
 struct ExecutorOptions {
   std::string version = "1";  // Part of the fingerprint: change it to stop old runs from resuming.
   // Handles failures within one delivery. Empty: the run fails at once and can be resumed. The
@@ -43,9 +69,9 @@ struct ExecutorOptions {
   Duration idle_timeout{0};
   // For all attempts at one delivery together, but anew after each answer to a request of it.
   std::optional<Limits> limits{};
-  // The message to send if a delivery fails for good; the others then continue. Empty: the run
-  // fails.
-  std::function<Message(const Error&)> instead{};
+  // The message to send if a delivery fails for good; the others then continue. Takes (const
+  // Error&) or (const Error&, const Message&). Empty: the run fails.
+  Instead instead{};
   bool instead_is_failure = true;  // The run still fails once nothing else can run; retrying it
                                    // calls this executor again.
   // The message to send if the policy falls back on a value, made of that and of the message that

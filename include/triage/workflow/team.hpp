@@ -30,20 +30,27 @@ struct TeamQuestion {
 // unknown things, makes a cycle, touches a task that has started or exceeds the limits: the
 // coordinator is asked again, and the run fails when max_patches are used up. An accepted patch is
 // stored before its tasks start. Inside a workflow, each message is a goal with a plan of its own.
+//
+// It works in supersteps: all tasks that are ready are handed out together, and those that depend
+// on them start when all have ended; until then an open question holds up the others. Each task of
+// a chain takes two supersteps, which inside a workflow are that one's.
 class Team {
  public:
   using Coordinator = std::function<Json(const TeamQuestion&, Context&)>;
   using Synthesis = std::function<Json(const std::vector<TaskOutput>&, Context&)>;
   using Work = TaskWork;
 
-  // options: all but schedule and max_supersteps, which are the team's.
+  // options: all but schedule and max_supersteps, which are the team's. The defaults are for the
+  // agents, the coordinator and the synthesis. The value of a FALLBACK is the output of an agent's
+  // task, the coordinator's patch, or the output of the synthesis.
   explicit Team(std::string id, TeamLimits limits = {}, WorkflowOptions options = {})
       : id_(std::move(id)), limits_(limits), options_(std::move(options)) {}
 
   // `work` as in TaskGraph::agent. Each agent does one task at a time; several agents work in
-  // parallel. An exception or an error fails the task; Errc::cancelled and Errc::suspended end the
-  // run, which goes on with the task. An agent is one executor: the keys of its effects must differ
-  // from task to task, TaskInput::id + "/search", and from goal to goal: Context::occurrence().
+  // parallel. What the policy leaves of a failure fails the task: an exception, an error, a
+  // timeout, or an output that cannot be stored. Errc::cancelled and Errc::suspended end the run,
+  // which goes on with the task. An agent is one executor: the keys of its effects must differ from
+  // task to task, TaskInput::id + "/search", and from goal to goal: Context::occurrence().
   template <class F>
   Team& agent(std::string name, F work) {
     agents_.emplace_back(std::move(name), detail::task_work(std::move(work)));
@@ -67,8 +74,8 @@ class Team {
     return *this;
   }
 
-  // Errors: Errc::invalid_argument: no coordinator, no agents, limits below 1; those of
-  // WorkflowBuilder::build().
+  // Errors: Errc::invalid_argument: no coordinator, no agents, two of one name, limits below 1;
+  // those of WorkflowBuilder::build().
   [[nodiscard]] Result<Workflow> build() const;
 
  private:
