@@ -189,3 +189,33 @@ TEST_CASE("whatever a synthesis throws or returns, the outputs of the tasks are 
   raw.erase("synthesis_failed");
   CHECK(raw == results({{"x", "x[]"}}));
 }
+
+TEST_CASE("a branch of a team begins with another output, patch or reason for a failure",
+          "[workflow][team][fork]") {
+  Team team("team");
+  team.coordinator(plans).agent("ann", [](const TaskInput& task) -> Json {
+    if (task.id == "x") throw std::runtime_error("too hard");
+    return task.id;
+  });
+  const auto store = memory();
+  WorkflowRun origin(built(team), {.run_id = "t", .store = store});
+  REQUIRE_OK(origin.run("goal"));
+  const auto checkpoints = origin.checkpoints();
+  REQUIRE_OK(checkpoints);
+  // coordinator, board, ann, board, coordinator, board, ann, board.
+  const auto branch_of = [&](std::size_t supersteps, const Fork& edits) {
+    const std::string id = "b" + std::to_string(supersteps);
+    return WorkflowRun(built(team), {.run_id = id, .store = store})
+        .fork(to_string(checkpoints.value().at(supersteps).id), edits);
+  };
+  const auto other_patch =
+      branch_of(1, {.outputs = {{"coordinator", Json{{"add", {{{"id", "y"}}}}}}}});
+  REQUIRE_OK(other_patch);
+  CHECK(other_patch.value().value() == results({{"y", "y"}}));
+  const auto other_end = branch_of(3, {.outputs = {{"ann", 7}}});
+  REQUIRE_OK(other_end);
+  CHECK(other_end.value().value() == results({{"x", 7}}));
+  const auto other_output = branch_of(7, {.outputs = {{"ann", nullptr}}});
+  REQUIRE_OK(other_output);
+  CHECK(other_output.value().value() == results({{"after_x", nullptr}}, {{"x", "too hard"}}));
+}

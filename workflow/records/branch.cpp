@@ -2,6 +2,7 @@
 #include "branch.hpp"
 #include "base/nearest.hpp"
 #include "definition/task_outputs.hpp"
+#include "definition/team_message.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -32,12 +33,31 @@ void set_written(Json& write, const Json& value) {
 
 std::string id_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+Json value_in(const State& state, const Json& message) {
+  Parts parts;  // Of a long output, or a long reason for a failure.
+  if (message.contains("p")) parts.begin_with(state);
+  return stored_value(parts, message);
+}
+
+// A Team's agents and coordinator tell what their output, or patch, is about. That stays.
+Json with_value(const State& state, const Json& message, const Json& value) {
+  if (message.at("t") != TeamMessage::message_type) return value;
+  Json told = value_in(state, message);
+  if (told.contains("patch")) {
+    told["patch"] = value;
+  } else if (told.contains("output") || told.contains("failed")) {
+    told.erase("failed");
+    told["output"] = value;
+  } else {
+    return value;
+  }
+  return told;
+}
+
 // How the task ended, if the executor is one of a TaskGraph; else null.
 Json told_by_task(const std::string& path, const State& state, const Json& message) {
   if (message.at("t") != task_message_type) return nullptr;
-  Parts parts;  // Of a long output, or a long reason for a failure.
-  if (message.contains("p")) parts.begin_with(state);
-  Json told = stored_value(parts, message);
+  Json told = value_in(state, message);
   const bool is_task =
       told.is_object() && told.value("task", Json()) == id_in(path) && told.contains("status");
   return is_task ? std::move(told) : Json();
@@ -81,8 +101,9 @@ Result<Json> with_output(const std::string& path, int occurrence, const State& s
     stored["was"] = message;
     stored["was"].erase("to");
   }
+  Json now = with_value(state, message, value);
   message.erase("p");
-  message["v"] = value;
+  message["v"] = std::move(now);
   if (!told.is_null()) set_task_output(path, occurrence, stored, told, message, value);
   stored["edited"] = true;
   stored.erase("routed");
