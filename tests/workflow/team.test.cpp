@@ -192,6 +192,16 @@ TEST_CASE("a team refuses an agent's name that is taken", "[workflow][team]") {
   }
 }
 
+TEST_CASE("null in a task of a patch is the same as nothing", "[workflow][team]") {
+  const Team team = team_of([](const TeamQuestion&, Context&) {
+    return plan(
+        {{{"id", "x"}, {"description", nullptr}, {"depends_on", nullptr}, {"assignee", nullptr}}});
+  });
+  const auto done = WorkflowRun(built(team)).run("goal");
+  REQUIRE_OK(done);
+  CHECK(done.value().value().at("outputs") == Json{{"x", "x[]"}});
+}
+
 TEST_CASE("a coordinator whose patch is refused is told why, and may answer again",
           "[workflow][team]") {
   std::vector<std::string> told_why;

@@ -127,10 +127,11 @@ Result<void> read_added(const Json& task, const PlanRules& rules, PlanPatch& pat
     return wrong_patch(*odd);
   }
   try {
-    patch.added[id] = Json{{"description", task.value("description", std::string())},
-                           {"depends_on", task.value("depends_on", std::vector<std::string>())},
-                           {"assignee", task.value("assignee", rules.agents.front())},
-                           {"status", "pending"}};
+    patch.added[id] =
+        Json{{"description", member_of(task, "description", "").get<std::string>()},
+             {"depends_on",
+              member_of(task, "depends_on", Json::array()).get<std::vector<std::string>>()},
+             {"assignee", member_of(task, "assignee", rules.agents.front()).get<std::string>()}};
   } catch (const std::exception& e) {
     return wrong_patch("task \"" + id +
                        "\" is not readable: " + triage::detail::json_words(e.what()));
