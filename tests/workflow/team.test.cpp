@@ -261,6 +261,27 @@ TEST_CASE("a team whose patches are used up goes on with more of them", "[workfl
   CHECK(done.value().value().at("outputs") == Json{{"x", "x[]"}});
 }
 
+TEST_CASE("a team inside a workflow that has made all its supersteps goes on with more of them",
+          "[workflow][team]") {
+  const Team team = team_of([](const TeamQuestion&, Context&) {
+    Json tasks = plan({{{"id", "t0"}}});
+    for (int i = 1; i < 60; ++i) {
+      const std::string before = "t" + std::to_string(i - 1);
+      tasks["add"].push_back({{"id", "t" + std::to_string(i)}, {"depends_on", {before}}});
+    }
+    return tasks;
+  });
+  const auto outer = built(WorkflowBuilder("outer").executor("team", built(team)).start("team"));
+  const auto store = memory();
+  const auto stopped = WorkflowRun(outer, {.run_id = "t", .store = store}).run("goal");
+  CHECK_ERRC(Errc::exhausted, stopped);
+  CHECK_THAT(stopped.error().detail, ContainsSubstring("WorkflowRunOptions::max_supersteps"));
+  const auto done =
+      WorkflowRun(outer, {.run_id = "t", .store = store, .max_supersteps = 200}).resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value().at("outputs").size() == 60);
+}
+
 TEST_CASE("a team inside a workflow has a plan for each message", "[workflow][team]") {
   const Team team = team_of(
       [](const TeamQuestion& asked, Context&) -> Json {

@@ -144,11 +144,14 @@ void Driver::note_rollback(const Driven& driven) {
 }
 
 Error Driver::at_limit() {
-  return attempt_.fail({.text = "the workflow has reached max_supersteps (" +
-                                std::to_string(options_.max_supersteps) + ") with " +
-                                std::to_string(scheduler_.waiting()) + " deliveries to make",
-                        .type = FailureType::plan_incomplete,
-                        .reason = std::string(limit_reason)});
+  return attempt_.fail(
+      {.text = "the workflow has reached max_supersteps (" +
+               std::to_string(options_.max_supersteps) + ") with " +
+               std::to_string(scheduler_.waiting()) +
+               " deliveries to make; nested workflows count, too. It goes on with a "
+               "higher one (WorkflowRunOptions::max_supersteps)",
+       .type = FailureType::plan_incomplete,
+       .reason = std::string(limit_reason)});
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

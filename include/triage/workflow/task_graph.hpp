@@ -105,7 +105,8 @@ TaskWork task_work(F work) {
 // "output" if completed, else "why"; inside a workflow, the next executor gets each of them.
 class TaskGraph {
  public:
-  // options: all but schedule, max_supersteps and deliver_inputs, which are the graph's.
+  // options: all but schedule, max_supersteps and deliver_inputs, which are the graph's. Inside a
+  // workflow, only that one's max_supersteps counts.
   explicit TaskGraph(std::string id, WorkflowOptions options = {})
       : id_(std::move(id)), options_(std::move(options)) {}
 

@@ -90,7 +90,9 @@ struct ExecutorDefaults {
 struct WorkflowOptions {
   std::string version = "1";  // Part of the fingerprint.
   Schedule schedule = Schedule::supersteps;
-  int max_supersteps = 100;  // 1 to 1,000,000. Exceeding it ends the run as `step_limit`.
+  // 1 to 1,000,000. Exceeding it ends the run as `step_limit`. Nested workflows take their steps in
+  // those of the outermost one, so theirs does not count.
+  int max_supersteps = 100;
   // The start executors receive the run's inputs; false: null, and they use Context::input.
   bool deliver_inputs = true;
   // When it makes checkpoints. A nested workflow without a policy inherits its parent's.
