@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening, reading and keys of the PostgreSQL store.
+// Opening and reading the PostgreSQL store.
 #include "triage/stores/postgres.hpp"
 
 #include "postgres_sql.hpp"
@@ -26,13 +26,6 @@ WallTime to_time(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms
 std::int64_t largest(Sequence seq) {
   return static_cast<std::int64_t>(
       std::min<Sequence>(seq, std::numeric_limits<std::int64_t>::max()));
-}
-
-// The first text after all those that begin with `prefix`; empty: there is none.
-std::string behind(std::string prefix) {
-  while (!prefix.empty() && prefix.back() == '\xFF') prefix.pop_back();
-  if (!prefix.empty()) prefix.back() = static_cast<char>(prefix.back() + 1);
-  return prefix;
 }
 
 // One row of the journal: sequence, epoch, kind, time, checksum, body.
@@ -99,6 +92,15 @@ Result<PgRows> PostgresJournals::ask(const char* statement, const PgParameters& 
 Result<PgRows> PostgresJournals::write(const char* statement, const PgParameters& parameters) {
   if (!options_.read_only) return ask(statement, parameters);
   return Error{Errc::unsupported, "this PostgreSQL store is opened for reading only"};
+}
+
+// A statement that has waited for an earlier try of itself does not see what that one has
+// committed; the next statement does.
+Result<PgRows> PostgresJournals::write_once(const char* statement, const PgParameters& parameters,
+                                            bool (*wrote)(const PgRows& rows)) {
+  auto rows = write(statement, parameters);
+  const bool doubtful = rows && rows.value().repeated && !wrote(rows.value());
+  return doubtful ? write(statement, parameters) : std::move(rows);
 }
 
 // Also notes the durability. Errors: Errc::not_found if there is no store.
@@ -284,65 +286,9 @@ Result<std::vector<RunInfo>> PostgresJournals::runs(const RunQuery& query) {
   return outcome::success(std::move(found));
 }
 
-Result<std::optional<VersionedValue>> PostgresJournals::get(std::string_view space,
-                                                            std::string_view key) {
-  TRIAGE_TRY(rows, ask(postgres_sql::get,
-                       PgParameters().bytes(std::string(space)).bytes(std::string(key))));
-  if (rows.empty()) return outcome::success(std::optional<VersionedValue>());
-  return outcome::success(std::optional<VersionedValue>(
-      VersionedValue{std::string(rows.text(0, 0)), static_cast<std::uint64_t>(rows.number(0, 1))}));
-}
-
 bool PostgresJournals::wait_for_work(std::chrono::milliseconds longest,
                                      const std::stop_token& stop) {
   return usable() && listener_.wait(longest, stop);
-}
-
-Result<std::uint64_t> PostgresJournals::put_if(std::string_view space, std::string_view key,
-                                               std::uint64_t expected, std::string_view bytes) {
-  TRIAGE_TRYV(check_space(space));
-  TRIAGE_TRY(rows, write(postgres_sql::put,
-                         PgParameters()
-                             .bytes(std::string(space))
-                             .bytes(std::string(key))
-                             .number(largest(expected))
-                             .number(static_cast<std::int64_t>(real_random()->next() >> 1U))
-                             .bytes(std::string(bytes))));
-  if (!rows.empty() && rows.number(0, 1) != 0) {
-    return outcome::success(static_cast<std::uint64_t>(rows.number(0, 0)));
-  }
-  return Error{Errc::conflict, "key \"" + printable(key) + "\" has version " +
-                                   std::to_string(rows.empty() ? 0 : rows.number(0, 0)) +
-                                   ", expected " + std::to_string(expected)};
-}
-
-Result<void> PostgresJournals::erase_if(std::string_view space, std::string_view key,
-                                        std::uint64_t expected) {
-  TRIAGE_TRYV(check_space(space));
-  TRIAGE_TRY(rows, write(postgres_sql::remove, PgParameters()
-                                                   .bytes(std::string(space))
-                                                   .bytes(std::string(key))
-                                                   .number(largest(expected))));
-  if (rows.empty()) return outcome::success();
-  return Error{Errc::conflict, "key \"" + printable(key) + "\" has version " +
-                                   std::to_string(rows.number(0, 0)) + ", expected " +
-                                   std::to_string(expected)};
-}
-
-Result<std::vector<std::string>> PostgresJournals::list(std::string_view space,
-                                                        std::string_view prefix) {
-  PgParameters parameters;
-  parameters.bytes(std::string(space)).bytes(std::string(prefix));
-  const std::string end = behind(std::string(prefix));
-  if (end.empty()) {
-    parameters.null();
-  } else {
-    parameters.bytes(end);
-  }
-  TRIAGE_TRY(rows, ask(postgres_sql::keys, parameters));
-  std::vector<std::string> found;
-  for (int row = 0; row < rows.size(); ++row) found.emplace_back(rows.text(row, 0));
-  return outcome::success(std::move(found));
 }
 
 }  // namespace detail

@@ -84,24 +84,25 @@ Result<Lease> PostgresJournals::start(const RunInfo& run, std::span<const Record
     held_[birth] = {.epoch = 1, .last = records.empty() ? 0 : records.back().seq()};
   }
   auto there =
-      write(postgres_sql::start,
-            PgParameters()
-                .text(run.id)
-                .number(birth)
-                .text(mark_.text())
-                .number(options_.lease_timeout.count())
-                .bytes(run.agent)
-                .bytes(run.label)
-                .text(run.parent)
-                .text(std::string(to_string(run.status)))
-                .number(to_ms(run.started))
-                .number(to_ms(records.empty() ? run.updated : records.back().time()))
-                .number(records.empty() ? 0 : static_cast<std::int64_t>(records.back().seq()))
-                .numbers(rows.seq)
-                .numbers(rows.kind)
-                .numbers(rows.time)
-                .numbers(rows.crc)
-                .byte_strings(rows.body));
+      write_once(postgres_sql::start,
+                 PgParameters()
+                     .text(run.id)
+                     .number(birth)
+                     .text(mark_.text())
+                     .number(options_.lease_timeout.count())
+                     .bytes(run.agent)
+                     .bytes(run.label)
+                     .text(run.parent)
+                     .text(std::string(to_string(run.status)))
+                     .number(to_ms(run.started))
+                     .number(to_ms(records.empty() ? run.updated : records.back().time()))
+                     .number(records.empty() ? 0 : static_cast<std::int64_t>(records.back().seq()))
+                     .numbers(rows.seq)
+                     .numbers(rows.kind)
+                     .numbers(rows.time)
+                     .numbers(rows.crc)
+                     .byte_strings(rows.body),
+                 [](const PgRows& found) { return !found.empty(); });
   if (!there) {
     // The outcome is unknown: free for all others, and known here, so that a retry finds it.
     const std::scoped_lock here(mutex_);

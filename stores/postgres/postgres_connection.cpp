@@ -288,6 +288,7 @@ Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* par
   }
   const Point give_up = steady_clock::now() + timeout_;
   milliseconds pause = first_pause;
+  bool repeated = false;
   while (true) {
     std::string code;
     Error error;
@@ -301,8 +302,12 @@ Result<PgRows> PgPool::ask(const std::string& statement, const PgParameters* par
       const bool good = rows || (!code.empty() && !code.starts_with("57P") &&
                                  PQstatus(connection.value().get()) == CONNECTION_OK);
       give_back(good ? std::move(connection).value() : nullptr);
-      if (rows) return rows;
+      if (rows) {
+        rows.value().repeated = repeated;
+        return rows;
+      }
       error = rows.error();
+      repeated = true;
     } else {
       error = connection.error();
       // A running server that refuses us now will still refuse us a moment later.

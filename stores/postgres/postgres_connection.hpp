@@ -50,6 +50,9 @@ class PgRows {
   [[nodiscard]] std::int64_t number(int row, int column) const noexcept;
   // text or bytea; empty for null. Lives as long as this object.
   [[nodiscard]] std::string_view text(int row, int column) const noexcept;
+  // The connection of an earlier try was lost. The server may still be at work on that one, and
+  // this answer does not tell what it has done.
+  bool repeated = false;
 
  private:
   struct Clear {

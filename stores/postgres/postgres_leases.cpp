@@ -44,14 +44,16 @@ Result<Lease> PostgresJournals::acquire(const RunId& run) {
 // The new epoch; empty if the run is not as it was seen.
 Result<std::optional<std::uint64_t>> PostgresJournals::take(const RunFacts& seen) {
   const LeaseKey next{seen.birth, static_cast<std::uint64_t>(seen.epoch) + 1};
-  const auto rows = write(postgres_sql::acquire, PgParameters()
-                                                     .text(seen.info.id)
-                                                     .number(seen.birth)
-                                                     .number(seen.epoch)
-                                                     .text(seen.owner)
-                                                     .text(mark_.text())
-                                                     .number(random_pg_number())
-                                                     .number(options_.lease_timeout.count()));
+  const auto rows = write_once(postgres_sql::acquire,
+                               PgParameters()
+                                   .text(seen.info.id)
+                                   .number(seen.birth)
+                                   .number(seen.epoch)
+                                   .text(seen.owner)
+                                   .text(mark_.text())
+                                   .number(random_pg_number())
+                                   .number(options_.lease_timeout.count()),
+                               [](const PgRows& taken) { return !taken.empty(); });
   const std::scoped_lock here(mutex_);
   if (!rows) {  // Nobody knows whether it was granted.
     mark_.give_up(next);
@@ -100,6 +102,8 @@ Result<std::vector<Lease>> PostgresJournals::claim_orphans(std::string_view agen
     return taken.error();
   }
   const PgRows& rows = taken.value();
+  // What an earlier try may take after this one has skipped it.
+  if (rows.repeated) mark_.give_up(asked_for);
   for (int row = 0; row < rows.size(); ++row) {
     const auto epoch = static_cast<std::uint64_t>(rows.number(row, 2));
     claimed.push_back(pg_lease(RunId(rows.text(row, 0)), rows.number(row, 1), epoch));

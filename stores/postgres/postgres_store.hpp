@@ -78,6 +78,9 @@ class PostgresJournals final : public PostgresStore,
   [[nodiscard]] Result<PgRows> ask(const char* statement, const PgParameters& parameters,
                                    std::string* state = nullptr);
   [[nodiscard]] Result<PgRows> write(const char* statement, const PgParameters& parameters);
+  // For a statement that tells whether it, or an earlier try of it, has written: `wrote`.
+  [[nodiscard]] Result<PgRows> write_once(const char* statement, const PgParameters& parameters,
+                                          bool (*wrote)(const PgRows& rows));
   [[nodiscard]] std::string in_schema(std::string_view statement) const;
   [[nodiscard]] Result<std::string> find_format();
   [[nodiscard]] Result<void> make_tables();
