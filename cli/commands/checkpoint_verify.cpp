@@ -147,6 +147,16 @@ void note_unreadable(const RunInfo& run, const Error& error, Verified& verified)
                                {"newest_intact", nullptr}});
 }
 
+void repair_itself(CheckpointStore& store, Verified& verified) {
+  const auto repaired = repair_store(store);
+  if (!repaired || repaired.value().empty()) return;  // What is wrong is a finding of check().
+  verified.text += "The store:\n";
+  for (const std::string& one : repaired.value()) {
+    verified.text += "  Set aside: " + printable(one) + "\n";
+  }
+  verified.repairs.push_back({{"store", repaired.value()}});
+}
+
 void check_store(CheckpointStore& store, Verified& verified) {
   auto problems = store.check();
   if (!problems) problems = std::vector<std::string>{problems.error().detail};
@@ -185,6 +195,7 @@ Result<Verified> verify(const VerifyArguments& arguments) {
       note_unreadable(run, reading.error(), verified);
     }
   }
+  if (arguments.repair) repair_itself(*store, verified);
   check_store(*store, verified);
   return outcome::success(std::move(verified));
 }
@@ -200,10 +211,12 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
                      "and is not a finding any more.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
-      std::string("Example: triage checkpoint verify --repair\n\n"
-                  "A repair appends one record that names what is lost. The run goes "
-                  "on from its newest good\ncheckpoint; effects behind it are not done "
-                  "again, and one whose intent may be lost is in doubt.\n\n") +
+      std::string(
+          "Example: triage checkpoint verify --repair\n\n"
+          "A repair appends one record that names what is lost. The run goes "
+          "on from its newest good\ncheckpoint; effects behind it are not done "
+          "again, and one whose intent may be lost is in doubt. Damaged keys of a folder "
+          "of JSON files\nare moved to keys.damaged; they are then as before, or missing.\n\n") +
       exit_status_help());
   return [given] {
     const auto meant = meant_store(given->where);

@@ -43,4 +43,17 @@ struct Repaired {
 [[nodiscard]] Result<Repaired> repair_run(CheckpointStore& store, const RunId& run,
                                           const std::shared_ptr<Clock>& clock = {});
 
+// Implemented by stores that can set aside what is damaged beside their runs.
+class RepairsItself {
+ public:
+  virtual ~RepairsItself() = default;
+  // See repair_store(). Thread-safety: that of the store.
+  [[nodiscard]] virtual Result<std::vector<std::string>> repair() = 0;
+};
+
+// Sets aside what is damaged of the store itself, such as keys: it is never used, and what was
+// there before counts. Returns what it has set aside, a sentence each; nothing for a store that is
+// not a RepairsItself. Errors: the store's.
+[[nodiscard]] Result<std::vector<std::string>> repair_store(CheckpointStore& store);
+
 }  // namespace triage::inline v0_1

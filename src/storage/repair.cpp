@@ -3,6 +3,7 @@
 
 #include "triage/detail/sealed_record.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/forwarding_store.hpp"
 #include "triage/journal.hpp"
 
 #include <algorithm>
@@ -125,6 +126,14 @@ Result<Repaired> repair_run(CheckpointStore& store, const RunId& run,
   auto repaired = repair_held(store, lease, (clock ? *clock : *real_clock()).wall_now());
   static_cast<void>(store.release(lease));
   return repaired;
+}
+
+Result<std::vector<std::string>> repair_store(CheckpointStore& store) {
+  CheckpointStore* asked = &store;
+  while (auto* const decorator = dynamic_cast<ForwardingStore*>(asked)) asked = &decorator->inner();
+  auto* const repairs = dynamic_cast<RepairsItself*>(asked);
+  if (repairs == nullptr) return outcome::success(std::vector<std::string>());
+  return repairs->repair();
 }
 
 }  // namespace triage::inline v0_1

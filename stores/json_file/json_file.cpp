@@ -222,8 +222,15 @@ Result<std::vector<std::string>> JsonFileJournals::check() {
       wrong.push_back("the first line of run \"" + id + "\" is damaged");
   }
   TRIAGE_TRYV(name_left_over(folder_, real_clock()->wall_now(), wrong));
-  if (const auto keys = keys_.list("", ""); !keys) wrong.push_back(keys.error().detail);
+  auto keys = keys_.check();
+  if (!keys) keys = std::vector<std::string>{keys.error().detail};
+  wrong.insert(wrong.end(), keys.value().begin(), keys.value().end());
   return outcome::success(std::move(wrong));
+}
+
+Result<std::vector<std::string>> JsonFileJournals::repair() {
+  TRIAGE_TRYV(writable());
+  return keys_.set_damage_aside();
 }
 
 Result<std::optional<VersionedValue>> JsonFileJournals::get(std::string_view space,

@@ -6,6 +6,7 @@
 #include "run_file.hpp"
 #include "storage/owner_mark.hpp"
 #include "triage/compaction.hpp"
+#include "triage/repair.hpp"
 #include "triage/stores/json_file.hpp"
 
 #include <sys/types.h>
@@ -19,7 +20,7 @@
 
 namespace triage::inline v0_1::detail {
 
-class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
+class JsonFileJournals final : public JsonFileStore, public CompactsRuns, public RepairsItself {
  public:
   JsonFileJournals(std::string folder, const JsonFileOptions& options);
   ~JsonFileJournals() override { stop_queue(); }
@@ -39,6 +40,7 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns {
   Result<RunInfo> run(const RunId& id) override;
   Result<void> erase(const RunId& run) override;
   Result<std::vector<std::string>> check() override;
+  Result<std::vector<std::string>> repair() override;
   Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override;
   Result<std::uint64_t> put_if(std::string_view space, std::string_view key, std::uint64_t expected,
                                std::string_view bytes) override;

@@ -276,6 +276,20 @@ TEST_CASE("tables fit 80 columns, and an id that was cut in its middle is unders
   CHECK_THAT(checkpoints, ContainsSubstring("@"));
 }
 
+TEST_CASE("a repair sets damaged keys of a folder aside", "[cli][damage]") {
+  const TempFolder folder;
+  const std::string path = "file:" + folder.file("runs");
+  REQUIRE(triage_command({"run", "--store", path, "--", "true"}).status == 0);
+  std::ofstream(folder.file("runs") + "/keys.jsonl") << "no key\n";
+  const Printed found = triage_command({"checkpoint", "verify", path});
+  CHECK(found.status == 3);
+  CHECK_THAT(found.out, ContainsSubstring("1 problem of the store itself"));
+  const Printed repaired = triage_command({"checkpoint", "verify", path, "--repair"});
+  CHECK(repaired.status == 0);
+  CHECK_THAT(repaired.out, ContainsSubstring("Set aside: the damaged line at byte 0"));
+  CHECK(triage_command({"checkpoint", "verify", path}).status == 0);
+}
+
 TEST_CASE("a repair sets aside what is damaged, and says what was lost", "[cli][damage]") {
   const TempFolder folder;
   const std::string path = folder.file("a.db");

@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
+#include "triage/repair.hpp"
 #include "triage/stores/json_file.hpp"
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -125,6 +127,48 @@ TEST_CASE("records and keys that do not fit on the disk are refused, and nothing
   CHECK(store.get("s", "k").value()->bytes == "small");
   REQUIRE_OK(store.append(with.lease, large, RunStatus::running));
   CHECK(store.read("run-1", {}).value().records.size() == 3);
+}
+
+TEST_CASE("a damaged line among the keys hides no run, and a repair sets it aside",
+          "[stores][json_file]") {
+  WithRun with;
+  JsonFileStore& store = *with.store;
+  REQUIRE_OK(store.put_if("s", "early", 0, "value"));
+  const auto begin = std::filesystem::file_size(with.keys);
+  REQUIRE_OK(store.put_if("s", "lost", 0, "damaged"));
+  REQUIRE_OK(store.put_if("s", "late", 0, "value"));
+  {
+    std::fstream file(with.keys, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(begin) + 20);
+    file.put('#');
+  }
+  for (const bool read_only : {false, true}) {
+    const auto seen =
+        JsonFileStore::open(with.folder.file("store"), {.read_only = read_only}).value();
+    CHECK(seen->read("run-1", {}).value().records.size() == 1);
+    CHECK(seen->get("s", "late").value()->bytes == "value");
+    // The damaged line may have been about any other.
+    CHECK_ERRC(Errc::corrupt, seen->get("s", "lost"));
+    const auto early = seen->get("s", "early");
+    CHECK_ERRC(Errc::corrupt, early);
+    CHECK(early.error().detail.find("verify --repair") != std::string::npos);
+    CHECK_ERRC(Errc::corrupt, seen->list("s", ""));
+    CHECK(seen->check().value().size() == 1);
+  }
+  const auto again = JsonFileStore::open(with.folder.file("store")).value();
+  REQUIRE_OK(again->put_if("s", "late", 1, "newer"));
+  CHECK_ERRC(Errc::corrupt, again->put_if("s", "early", 1, "newer"));
+  const auto repaired = repair_store(*again);
+  REQUIRE_OK(repaired);
+  CHECK(repaired.value().size() == 1);
+  CHECK(store.list("s", "").value() == std::vector<std::string>{"early", "late"});
+  CHECK(store.get("s", "late").value()->version == 2);
+  CHECK_FALSE(store.get("s", "lost").value());
+  CHECK(store.check().value().empty());
+  std::ifstream aside(with.folder.file("store") + "/keys.damaged");
+  const std::string kept{std::istreambuf_iterator<char>(aside), {}};
+  CHECK(kept.find("damaged") != std::string::npos);
+  CHECK(repair_store(store).value().empty());
 }
 
 TEST_CASE("the keys' file stays open, so that no file that takes its place has its number",
