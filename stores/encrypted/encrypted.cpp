@@ -162,23 +162,19 @@ class Encrypted final : public EncryptedStore {
     return CheckpointStore::checkpoints(run);
   }
   Result<Checkpoint> latest(const RunId& run) override { return CheckpointStore::latest(run); }
-  // The inner store removes the signals. It cannot see the tickets, nor whose the label is.
+  // The keys first, under a lease: a run that stays can be erased again, while keys that stayed
+  // would be found by the next run of this name.
   Result<void> erase(const RunId& run) override {
-    const auto reading = read(run, {});
-    if (!reading && reading.error().code != Errc::not_found) return reading.error();
-    TRIAGE_TRYV(inner().erase(run));
-    if (!reading) return outcome::success();
-    for (const Record& record : reading.value().records) {
-      const std::string ticket = ticket_of(record);
-      if (ticket.empty()) continue;
-      TRIAGE_TRYV(forget(OwnSpace::suspensions, ticket));
+    const auto lease = inner().acquire(run);
+    if (lease) {
+      const LeaseUse use(inner(), lease.value());
+      TRIAGE_TRYV(erase_sealed_keys(run));
+    } else if (lease.error().code == Errc::corrupt) {
+      TRIAGE_TRYV(erase_sealed_keys(run));  // A lease on it cannot be had.
+    } else if (lease.error().code != Errc::not_found) {
+      return lease.error();
     }
-    const std::string label = keys_of(reading.value().info).label;
-    if (label.empty()) return outcome::success();
-    const auto holder = get(own_space(OwnSpace::forks), label);
-    if (!holder && holder.error().code != Errc::corrupt) return holder.error();
-    if (!holder || !holder.value() || holder.value()->bytes != run) return outcome::success();
-    return forget(OwnSpace::forks, label);
+    return inner().erase(run);
   }
   Result<std::size_t> prune(const Retention& retention) override {
     return CheckpointStore::prune(retention);
@@ -207,6 +203,22 @@ class Encrypted final : public EncryptedStore {
   }
 
  private:
+  // The inner store removes the signals. It cannot see the tickets, nor whose the label is.
+  Result<void> erase_sealed_keys(const RunId& run) {
+    TRIAGE_TRY(reading, read(run, {}));
+    for (const Record& record : reading.records) {
+      const std::string ticket = ticket_of(record);
+      if (ticket.empty()) continue;
+      TRIAGE_TRYV(forget(OwnSpace::suspensions, ticket));
+    }
+    const std::string label = keys_of(reading.info).label;
+    if (label.empty()) return outcome::success();
+    const auto holder = get(own_space(OwnSpace::forks), label);
+    if (!holder && holder.error().code != Errc::corrupt) return holder.error();
+    if (!holder || !holder.value() || holder.value()->bytes != run) return outcome::success();
+    return forget(OwnSpace::forks, label);
+  }
+
   // Removes a key, also one whose value cannot be decrypted.
   Result<void> forget(OwnSpace space, const std::string& key) {
     TRIAGE_TRY(stored, inner().get(own_space(space), key));

@@ -33,6 +33,23 @@ class ThrowingStore final : public ForwardingStore, public CompactsRuns {
   int released = 0;
 };
 
+// Dies when it has erased a run.
+class DiesErasing final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<void> erase(const RunId& run) override {
+    dead_ = true;
+    return ForwardingStore::erase(run);
+  }
+  Result<std::optional<VersionedValue>> get(std::string_view space, std::string_view key) override {
+    if (dead_) return Error{Errc::io, "dead"};
+    return ForwardingStore::get(space, key);
+  }
+
+ private:
+  bool dead_ = false;
+};
+
 }  // namespace
 
 TEST_CASE("a function for keys that throws makes an error, and neither damage nor a held run",
@@ -130,4 +147,22 @@ TEST_CASE("a run is erased with its keys, also those that cannot be decrypted",
   CHECK(inner->list(suspensions, "").value().empty());
   CHECK(inner->list(forks, "").value().empty());
   CHECK_ERRC(Errc::not_found, store->erase("run-1"));
+}
+
+TEST_CASE("a death while an encrypted run is erased leaves none of its keys without it",
+          "[stores][encrypted]") {
+  const auto inner = MemoryStore::create();
+  const auto suspensions = detail::own_space(detail::OwnSpace::suspensions);
+  const auto store = encrypted(std::make_shared<DiesErasing>(inner));
+  const std::vector<Record> records{
+      {1, RecordKind::suspended, WallTime(), std::make_shared<const Json>(Json{{"ticket", "t"}})}};
+  const auto lease = store->start({.id = "run-1", .agent = "a"}, records);
+  REQUIRE_OK(lease);
+  REQUIRE_OK(store->put_if(suspensions, "t", 0, "waits"));
+  CHECK_ERRC(Errc::busy, store->erase("run-1"));
+  CHECK(inner->list(suspensions, "").value().size() == 1);
+  REQUIRE_OK(store->release(lease.value()));
+  static_cast<void>(store->erase("run-1"));
+  CHECK_ERRC(Errc::not_found, inner->run("run-1"));
+  CHECK(inner->list(suspensions, "").value().empty());
 }
