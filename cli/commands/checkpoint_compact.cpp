@@ -24,7 +24,8 @@ struct CheckpointCompactArguments {
 };
 
 Result<CompactionRule> compaction_rule_of(const CheckpointCompactArguments& given) {
-  CompactionRule rule{.max_checkpoints = given.keep, .max_bytes = given.bytes};
+  CompactionRule rule{
+      .max_checkpoints = given.keep, .max_bytes = given.bytes, .only_smaller = true};
   if (given.younger_than.empty()) return outcome::success(rule);
   const auto age = parse_duration(given.younger_than);
   if (!age) return Error{age.error().code, "--younger-than: " + age.error().detail};

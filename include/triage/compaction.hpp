@@ -50,6 +50,8 @@ struct CompactionRule {
   // Fewer than max_checkpoints stay where the run's bodies would take more bytes than this; one of
   // each branch always does. 0: no limit.
   std::uint64_t max_bytes = 0;
+  // A run that would take no less room keeps all its checkpoints. The command sets it.
+  bool only_smaller = false;
 };
 // Also kept: labelled checkpoints (except with the library's own labels, "triage/…"), those the run
 // went back to, those a branch begins with, and the newest position.

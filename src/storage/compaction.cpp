@@ -27,6 +27,12 @@ std::uint64_t bytes_of(const std::vector<Record>& records) {
   return bytes;
 }
 
+// About what a store keeps: the bodies, and of each record its place, time and checksum.
+std::uint64_t stored_bytes(const std::vector<Record>& records) {
+  constexpr std::uint64_t beside_a_body = 32;
+  return bytes_of(records) + beside_a_body * records.size();
+}
+
 std::set<Sequence> kept(const Journal& journal, const JournalReading& reading,
                         const CompactionRule& rule, std::size_t most) {
   std::set<Sequence> stay = detail::returned_to(reading);
@@ -144,7 +150,9 @@ Result<Compaction> compact_held_run(CheckpointStore& store, const Lease& lease,
     plan = detail::plan_compaction(reading, stay);
     smaller = with(reading, plan);
   }
-  if (plan.ranges.empty()) return outcome::success(done);
+  const bool shrinks =
+      !rule.only_smaller || stored_bytes(smaller.records) < stored_bytes(reading.records);
+  if (plan.ranges.empty() || !shrinks) return outcome::success(done);
   TRIAGE_TRY(after, Journal::fold(smaller));
   TRIAGE_TRYV(compare(journal, after, stay));
   TRIAGE_TRYV(compacts->replace(lease, plan.ranges, plan.instead));

@@ -177,6 +177,20 @@ TEST_CASE("a checkpoint that went is not found, and never restored with another 
   CHECK(run.store().check().value().empty());
 }
 
+TEST_CASE("a run that would get larger is left as it is where that is asked for", "[compaction]") {
+  Recording run(MemoryStore::create());
+  for (int i = 0; i < 30; ++i) {
+    run.step("s");
+    run.set("page", i);
+  }
+  run.leave();
+  const auto checkpoints = run.store().checkpoints("r").value().size();
+  const auto done = compact_run(run.store(), "r", {.max_checkpoints = 1, .only_smaller = true});
+  REQUIRE_OK(done);
+  CHECK(done.value().bytes == done.value().bytes_before);
+  CHECK(run.store().checkpoints("r").value().size() == checkpoints);
+}
+
 TEST_CASE("whatever was recorded, what stays is as it was", "[compaction]") {
   const auto seed = GENERATE(range(1U, 150U));
   INFO("seed " << seed);
