@@ -41,18 +41,20 @@ std::string uri_of(const std::string& path, std::string_view parameters) {
 
 // Created without a name and linked when closed: closing a file that SQLite has open in this
 // process would drop all its locks (POSIX).
-void make_private_file(const std::string& path) noexcept try {
+bool make_private_file(const std::string& path) noexcept try {
   struct stat found {};
-  if (::lstat(path.c_str(), &found) == 0) return;
+  if (::lstat(path.c_str(), &found) == 0) return false;
   std::string unnamed = path + ".XXXXXX";
   const int file = ::mkostemp(unnamed.data(), O_CLOEXEC);  // Mode 0600.
-  if (file < 0) return;
+  if (file < 0) return false;
   ::close(file);
-  if (::link(unnamed.c_str(), path.c_str()) != 0) {
-    // Another process was faster, or links are not supported: then SQLite creates the file.
-  }
+  // Otherwise another process was faster, or links are not supported: then SQLite creates the file.
+  const bool made = ::link(unnamed.c_str(), path.c_str()) == 0;
   ::unlink(unnamed.c_str());
-} catch (...) {}
+  return made;
+} catch (...) {
+  return false;
+}
 
 FilePrint take_print(const std::string& path) {
   return {.database = print_of(path),

@@ -10,7 +10,8 @@ namespace triage::inline v0_1::detail {
 
 // Creates an empty file that only its owner can read and write, if there is none. SQLite gives the
 // files beside it the same permissions. Failures are ignored: opening the file will report them.
-void make_private_file(const std::string& path) noexcept;
+// Whether this call has created it.
+bool make_private_file(const std::string& path) noexcept;
 
 // Tells whether the files were changed or replaced.
 struct FilePrint {

@@ -38,6 +38,13 @@ class SqliteReference final : public ReferenceStore {
 
   // Before version 0.13 there was no run_id.
   Result<void> look(const std::string& path, bool to_write) {
+    // First, because another one may be making the table, or removing the file with it.
+    if (to_write) {
+      database_.exec("BEGIN IMMEDIATE");
+      if (::access(path.c_str(), F_OK) != 0) {
+        return Error{Errc::busy, "another export into \"" + printable(path) + "\" was given up"};
+      }
+    }
     std::set<std::string> there;
     SQLite::Statement info(database_, "SELECT name FROM pragma_table_info('checkpoints')");
     while (info.executeStep()) there.insert(info.getColumn(0).getString());
@@ -49,7 +56,6 @@ class SqliteReference final : public ReferenceStore {
     }
     has_runs_ = there.contains("run_id");
     if (!to_write) return outcome::success();
-    database_.exec("BEGIN IMMEDIATE");
     if (!has_runs_) database_.exec("ALTER TABLE checkpoints ADD COLUMN run_id TEXT");
     has_runs_ = true;
     return outcome::success();
@@ -107,7 +113,6 @@ class SqliteReference final : public ReferenceStore {
 
  private:
   Result<void> make() {
-    database_.exec("BEGIN IMMEDIATE");
     database_.exec(
         "CREATE TABLE checkpoints(id TEXT PRIMARY KEY, timestamp REAL NOT NULL, state TEXT NOT "
         "NULL, trajectory TEXT NOT NULL, run_id TEXT)");
@@ -146,15 +151,14 @@ class SqliteReference final : public ReferenceStore {
 Result<std::unique_ptr<ReferenceStore>> open_sqlite_reference(const std::string& path,
                                                               bool to_write) {
   std::error_code ignored;
-  const bool there = std::filesystem::exists(path, ignored);
-  if (!to_write && !there) {
+  if (!to_write && !std::filesystem::exists(path, ignored)) {
     return Error{Errc::not_found, "\"" + printable(path) + "\" does not exist"};
   }
-  if (to_write) detail::make_private_file(path);
+  const bool made = to_write && detail::make_private_file(path);
   try {
     auto store = std::make_unique<detail::SqliteReference>(
         path, to_write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY,
-        !there);
+        made);
     TRIAGE_TRYV(store->look(path, to_write));
     return outcome::success(std::unique_ptr<ReferenceStore>(std::move(store)));
   } catch (const SQLite::Exception& e) {

@@ -11,7 +11,11 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <atomic>
 #include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
 
 using namespace triage;
 using namespace triage::test;
@@ -335,4 +339,31 @@ TEST_CASE("the package triage-agent and this library read what the other has wri
   INFO(read.error);
   REQUIRE(read.status == 0);
   CHECK(Json::parse(read.out) == theirs.back());
+}
+
+TEST_CASE("exports into one new file at once all stay", "[reference]") {
+  const TempFolder folder;
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = folder.file("out" + std::to_string(round) + ".db");
+    constexpr int exports = 4;
+    std::atomic<int> ready{0};
+    std::atomic<int> done{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < exports; ++i) {
+      threads.emplace_back([&, i] {
+        ++ready;
+        while (ready < exports) std::this_thread::yield();
+        auto store = open_sqlite_reference(path, true);
+        if (!store) return;
+        const bool added = store.value()
+                               ->add({std::to_string(i), 1.0, "", Json::object(), Json::array()})
+                               .has_value();
+        if (added && store.value()->finish()) ++done;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(done == exports);
+    CHECK(SQLite::Database(path).execAndGet("SELECT count(*) FROM checkpoints").getInt() ==
+          exports);
+  }
 }
