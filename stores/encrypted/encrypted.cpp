@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -165,6 +166,7 @@ class Encrypted final : public EncryptedStore {
   // The keys first, under a lease: a run that stays can be erased again, while keys that stayed
   // would be found by the next run of this name.
   Result<void> erase(const RunId& run) override {
+    const std::scoped_lock erasing(erasing_);  // Of several erasures, one meets the run.
     const auto lease = inner().acquire(run);
     if (lease) {
       const LeaseUse use(inner(), lease.value());
@@ -358,6 +360,7 @@ class Encrypted final : public EncryptedStore {
 
   Sealer sealer_;
   SpareBuffers spare_;
+  std::mutex erasing_;
 };
 
 // A CompactingStore beneath sees sealed bodies only, and compacts nothing.
