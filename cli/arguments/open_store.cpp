@@ -62,6 +62,7 @@ Result<std::shared_ptr<CheckpointStore>> with_key(Open open) {
   }
   TRIAGE_TRY(store, open());
   TRIAGE_TRY(encrypted, EncryptedStore::around(std::move(store), std::move(options)));
+  TRIAGE_TRYV(encrypted->check_key());
   return outcome::success(std::shared_ptr<CheckpointStore>(std::move(encrypted)));
 }
 

@@ -166,3 +166,35 @@ TEST_CASE("a death while an encrypted run is erased leaves none of its keys with
   CHECK_ERRC(Errc::not_found, inner->run("run-1"));
   CHECK(inner->list(suspensions, "").value().empty());
 }
+
+TEST_CASE("a key that is not that of the store is told from its own", "[stores][encrypted]") {
+  const auto inner = MemoryStore::create();
+  const auto check = [&](EncryptionOptions options) {
+    return EncryptedStore::around(inner, std::move(options)).value()->check_key();
+  };
+  const EncryptionOptions one{.key = key_of("one", 'a')};
+  const EncryptionOptions two{.key = key_of("two", 'b')};
+  REQUIRE_OK(check(one));  // Nothing is stored.
+
+  REQUIRE_OK(inner->start({.id = "clear", .started = WallTime(std::chrono::seconds(1))},
+                          std::vector<Record>{change(1)}));
+  const auto clear = check(one);
+  CHECK_ERRC(Errc::invalid_argument, clear);
+  CHECK(clear.error().detail.find("checkpoint export") != std::string::npos);
+
+  REQUIRE_OK(encrypted(inner)->start({.id = "one", .started = WallTime(std::chrono::seconds(2))},
+                                     std::vector<Record>{change(1)}));
+  REQUIRE_OK(check(one));
+  const auto other = check(two);
+  CHECK_ERRC(Errc::invalid_argument, other);
+  CHECK(other.error().detail.find("the key \"one\"") != std::string::npos);
+  CHECK_ERRC(Errc::invalid_argument, check({.key = key_of("one", 'b')}));  // Of the same name.
+  REQUIRE_OK(check({.key = two.key, .older = {one.key}}));
+
+  // Newer runs under other people's keys are no obstacle.
+  REQUIRE_OK(encrypted(inner, two)
+                 ->start({.id = "two", .started = WallTime(std::chrono::seconds(3))},
+                         std::vector<Record>{change(1)}));
+  REQUIRE_OK(check(two));
+  REQUIRE_OK(check(one));
+}

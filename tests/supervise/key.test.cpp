@@ -76,3 +76,25 @@ TEST_CASE("an encrypted store without its key is neither read nor written", "[ke
   CHECK(runs["runs"].size() == 1);
   CHECK(shop.triage({"checkpoint", "verify", "--key-file", key}).status == 0);
 }
+
+TEST_CASE("a store in clear text, and one under another key, are refused with a key", "[key]") {
+  for (const bool clear : {true, false}) {
+    const Workshop shop;
+    const std::string key = key_file(shop, "a1");
+    const std::string other = key_file(shop, "b2");
+    std::vector<std::string> words{"--run", "r"};
+    if (!clear) words.insert(words.end(), {"--key-file", other});
+    CHECK(shop.run(words, {"true"}).status == 0);
+    for (const std::vector<std::string>& line :
+         std::vector<std::vector<std::string>>{{"runs"}, {"checkpoint", "verify"}}) {
+      std::vector<std::string> with_key = line;
+      with_key.insert(with_key.end(), {"--key-file", key});
+      const Printed refused = shop.triage(with_key);
+      CHECK(refused.status == 2);
+      CHECK_THAT(refused.error, ContainsSubstring(clear ? "are not encrypted" : "the key \"b2\""));
+    }
+    const Printed refused = shop.run({"--key-file", key}, {"echo", "ran"});
+    CHECK(refused.status == 2);
+    CHECK(refused.out.find("ran") == std::string::npos);
+  }
+}

@@ -61,6 +61,13 @@ class EncryptedStore : public ForwardingStore, public CompactsRuns {
   [[nodiscard]] static Result<std::shared_ptr<EncryptedStore>> around(
       std::shared_ptr<CheckpointStore> inner, EncryptionOptions options);
 
+  // Finds out whether the keys are those of the store: succeeds if one of its runs can be
+  // decrypted, or if none can be told to need another key, as in an empty store. Reads the first
+  // record of the newest run, and of the others until one can be decrypted. Errors:
+  // Errc::invalid_argument, which names what to do: its runs are in clear text, or under other
+  // keys; those of the store.
+  [[nodiscard]] Result<void> check_key();
+
   // Encrypts with the newest key what is stored under another one: run by run, a thousand records
   // or about 16 MB at a time, while others work. What was begun and not ended goes on where it
   // stopped. Values are those of the library; one in a space of the user's gets the new key when it
