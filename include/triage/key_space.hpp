@@ -49,8 +49,11 @@ class KeySpace {
 
   [[nodiscard]] virtual Result<std::optional<VersionedValue>> get(std::string_view space,
                                                                   std::string_view key) = 0;
-  // Writes if the stored version is `expected` (0: no such key). Returns the new version.
-  // Errors: Errc::conflict.
+  // Writes if the stored version is `expected` (0: no such key). Returns the new version. A store
+  // with a server repeats a write whose answer got lost, and knows its own by a random word beside
+  // the value: an equal value may be another writer's. After Errc::io, nobody knows whether it was
+  // written, so a value that must be told from others names its writer. Errors: Errc::conflict,
+  // also if it was written but overwritten before the lost answer was asked for again.
   [[nodiscard]] virtual Result<std::uint64_t> put_if(std::string_view space, std::string_view key,
                                                      std::uint64_t expected,
                                                      std::string_view bytes) = 0;
