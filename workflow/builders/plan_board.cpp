@@ -17,9 +17,7 @@ std::string key_of(int goal, const std::string& name) {
 
 PlanBoard::PlanBoard(Context& context, const std::vector<std::string>& agents,
                      const TeamLimits& limits, int goal)
-    : context_(context), state_(context.state()), agents_(agents), limits_(limits), goal_(goal) {
-  if (get("open").is_null() && !get("order").is_null()) take_over();
-}
+    : context_(context), state_(context.state()), agents_(agents), limits_(limits), goal_(goal) {}
 
 std::string PlanBoard::goal_key(int goal) { return key_of(goal, "goal"); }
 
@@ -55,27 +53,13 @@ bool PlanBoard::has_failed_for_good(const std::string& task) {
   return status(task) == "failed" && !get("state:" + task).contains("asked");
 }
 
-// The plan of an earlier version, which had all of a task under "task:ID".
-void PlanBoard::take_over() {
-  const std::vector<std::string> tasks = order();
-  PlannedTasks all;
-  for (const std::string& id : tasks) {
-    Json state = get("task:" + id);
-    for (const char* member : {"description", "depends_on", "assignee"}) {
-      all[id][member] = state.at(member);
-      state.erase(member);
-    }
-    set("state:" + id, std::move(state));
-  }
-  place(tasks, all);
-}
-
-// Enters tasks of which nothing is known but, perhaps, how far they are.
-void PlanBoard::place(const std::vector<std::string>& order, const PlannedTasks& tasks) {
+void PlanBoard::place(const PlanPatch& patch) {
   std::map<std::string, Json> after;
-  int open = 0;
-  for (const std::string& id : order) {
-    const Json& task = tasks.at(id);
+  for (const std::string& id : patch.order) {  // Nothing can be stored of them.
+    known_["state:" + id] = known_["after:" + id] = Json();
+  }
+  for (const std::string& id : patch.order) {
+    const Json& task = patch.added.at(id);
     set("task:" + id, task);
     const std::vector<std::string> needs = names_in(task.at("depends_on"));
     std::size_t left = 0;
@@ -83,13 +67,11 @@ void PlanBoard::place(const std::vector<std::string>& order, const PlannedTasks&
       after.try_emplace(need, get("after:" + need)).first->second.push_back(id);
       if (!is_satisfied(need)) ++left;
     }
-    const bool pending = status(id) == "pending";
-    if (pending || status(id) == "in_progress") ++open;
-    if (pending && left == 0) ready_.push_back(id);
-    if (pending && left != needs.size()) set("state:" + id, left);
+    if (left == 0) ready_.push_back(id);
+    if (left != needs.size()) set("state:" + id, left);
   }
   for (auto& [id, followers] : after) set("after:" + id, std::move(followers));
-  add_to("open", open);
+  add_to("open", static_cast<int>(patch.order.size()));
 }
 
 std::size_t PlanBoard::left(const std::string& task) {
@@ -140,10 +122,7 @@ Result<void> PlanBoard::apply(const Json& json, const std::string& about) {
                                       .limits = limits_,
                                       .tasks = {before.begin(), before.end()},
                                       .status = [&](const auto& task) { return status(task); }}));
-  for (const std::string& id : patch.order) {  // Nothing can be stored of them.
-    known_["state:" + id] = known_["after:" + id] = Json();
-  }
-  place(patch.order, patch.added);
+  place(patch);
   for (const auto& [id, agent] : patch.retargeted) {
     Json task = get("task:" + id);
     task["assignee"] = agent;

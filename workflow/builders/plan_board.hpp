@@ -51,8 +51,7 @@ class PlanBoard {
   void set(const std::string& name, Json value);
   void add_to(const std::string& name, int change);
 
-  void take_over();
-  void place(const std::vector<std::string>& order, const PlannedTasks& tasks);
+  void place(const PlanPatch& patch);  // The new tasks.
   void end(const std::string& task, Json how);
   [[nodiscard]] std::string status(const std::string& task);
   [[nodiscard]] bool is_satisfied(const std::string& task);
