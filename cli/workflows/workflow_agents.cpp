@@ -58,7 +58,7 @@ Error fail(Context& context, const Redactor& redactor, Failure failure) {
 
 // Who is cut off by an abort has not failed: it begins again when the run goes on.
 bool is_cut_off(const Context& context) { return context.stop_token().stop_requested(); }
-Error cut_off() { return {Errc::cancelled, "the run was stopped while an agent was at work"}; }
+Error cut_off() { return {Errc::cancelled, "the agent was stopped at its work"}; }
 
 Result<Json> run_command(const AgentSpec& spec, const std::string& folder, const Json& defaults,
                          const Redactor& redactor, const TaskInput& task, Context& context) {

@@ -15,11 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What the graphs of docs/workflows.md take from the task list before them, and the way through the one that is a part.
-AGENTS = "workflow: sample\ninputs: {topic: tea}\nagents:\n" + "".join(
-    f"  {name}: {{command: [cat]}}\n" for name in ("searcher", "writer", "critic", "printer"))
-WORKFLOWS = ("", AGENTS, AGENTS + "start: research\nedges: [{from: research, to: approve}]\n")
-
 
 @functools.lru_cache(maxsize=None)
 def told(command, words):
@@ -83,8 +78,7 @@ def documents(command, page, text):
     if page == "lab.md":
         yield from (([command, "chaos", "--mix", "FILE", "--", "true"], block) for block in blocks(text, "json"))
     if page == "workflows.md":
-        for before, block in zip(WORKFLOWS, blocks(text, "yaml"), strict=True):
-            yield [command, "workflow", "run", "--check", "FILE"], before + block
+        yield from (([command, "workflow", "run", "--check", "FILE"], block) for block in blocks(text, "yaml"))
 
 
 def main(command, root):
