@@ -162,7 +162,8 @@ tasks:
 )");
   const Printed printed = place.run(file);
   CHECK(printed.status == 5);
-  CHECK_THAT(printed.error, ContainsSubstring("took longer than its timeout") && ContainsSubstring("no JSON"));
+  CHECK_THAT(printed.error,
+             ContainsSubstring("took longer than its timeout") && ContainsSubstring("no JSON"));
   CHECK_THAT(printed.error, ContainsSubstring("executor \"c\"") || ContainsSubstring("c: "));
 }
 
