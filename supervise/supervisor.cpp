@@ -76,10 +76,11 @@ void ask_again(Attempt& attempt, const Doubt& doubt) {
 // Both may have gone since the run began. Errors: Errc::not_found, Errc::io.
 Result<std::string> locate(const std::string& program, const std::string& folder) {
   std::error_code problem;
-  if (!std::filesystem::is_directory(folder, problem)) {
-    return Error{Errc::io, "the folder of the run, \"" + printable(folder) + "\", is gone"};
-  }
-  return find_program(program, folder);
+  const auto found = std::filesystem::status(folder, problem).type();
+  if (found == std::filesystem::file_type::directory) return find_program(program, folder);
+  const bool unknown = found == std::filesystem::file_type::none;  // Another user's, for example.
+  return Error{Errc::io, "the folder of the run, \"" + printable(folder) + "\", " +
+                             (unknown ? "cannot be used: " + problem.message() : "is gone")};
 }
 
 // Ends the run: no further attempt would come further.
