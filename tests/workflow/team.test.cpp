@@ -317,17 +317,25 @@ TEST_CASE("a team inside a workflow has a plan for each message", "[workflow][te
 }
 
 TEST_CASE("a new task that depends on one that has failed fails too", "[workflow][team]") {
-  const Team team = team_of([](const TeamQuestion& asked, Context&) -> Json {
-    if (asked.failed.empty()) return plan({{{"id", "bad"}}});
+  const bool at_once = GENERATE(true, false);  // Or when another one has failed.
+  const Team team = team_of([&](const TeamQuestion& asked, Context&) -> Json {
+    if (asked.failed.empty()) {
+      return plan({{{"id", "bad"}},
+                   {{"id", "x"}, {"assignee", "bob"}},
+                   {{"id", "bad too"}, {"depends_on", {"x"}}}});
+    }
+    if ((asked.failed == "bad") != at_once) return Json::object();
     return plan({{{"id", "late"}, {"depends_on", {"bad"}}},
                  {{"id", "later"}, {"depends_on", {"late"}}},
                  {{"id", "free"}}});
   });
   const auto result = WorkflowRun(built(team)).run("goal");
   REQUIRE_OK(result);
-  CHECK(result.value().value() == Json{{"outputs", {{"free", "free[]"}}},
+  REQUIRE(result.value().outputs.size() == 1);
+  CHECK(result.value().value() == Json{{"outputs", {{"x", "bob:x"}, {"free", "free[]"}}},
                                        {"failed",
                                         {{"bad", "too hard"},
+                                         {"bad too", "too hard"},
                                          {"late", "task \"bad\" failed"},
                                          {"later", "task \"late\" failed"}}}});
 }
