@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The demonstration runs unchanged on every store that a URL can name.
 #include "support/catch.hpp"
+#include "support/needs_server.hpp"
 #include "support/postgres_server.hpp"
 #include "support/program.hpp"
 #include "support/redis_server.hpp"

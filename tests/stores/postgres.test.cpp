@@ -7,6 +7,7 @@
 #include "stores/postgres_kit.hpp"
 #include "stores/shrinking.hpp"
 #include "support/catch.hpp"
+#include "support/needs_server.hpp"
 #include "support/postgres_server.hpp"
 #include "support/result.hpp"
 #include "triage/stores/open_store.hpp"
@@ -29,12 +30,6 @@ using namespace triage::test;
 using namespace triage::testing;
 
 namespace {
-
-#define NEEDS_SERVER(server)                                                   \
-  if (!(server).ready()) {                                                     \
-    WARN("the server is not installed, or does not start: nothing is tested"); \
-    return;                                                                    \
-  }
 
 Record change(Sequence seq, int value = 0) {
   return {seq, RecordKind::state_changed, WallTime(std::chrono::milliseconds(1'000 + seq)),

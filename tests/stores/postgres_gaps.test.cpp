@@ -4,6 +4,7 @@
 #include "stores/read_while_compacted.hpp"
 #include "support/catch.hpp"
 #include "support/fault_proxy.hpp"
+#include "support/needs_server.hpp"
 #include "support/postgres_server.hpp"
 #include "support/result.hpp"
 #include "triage/orphans.hpp"
@@ -23,12 +24,6 @@ using namespace triage;
 using namespace triage::test;
 
 namespace {
-
-#define NEEDS_SERVER(server)                                                   \
-  if (!(server).ready()) {                                                     \
-    WARN("the server is not installed, or does not start: nothing is tested"); \
-    return;                                                                    \
-  }
 
 std::shared_ptr<PostgresStore> opened_behind(const FaultProxy& proxy,
                                              std::chrono::milliseconds timeout) {

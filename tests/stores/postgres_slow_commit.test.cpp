@@ -3,6 +3,7 @@
 // the first one, which is still at work.
 #include "stores/lost_answers.hpp"
 #include "support/catch.hpp"
+#include "support/needs_server.hpp"
 #include "support/postgres_server.hpp"
 #include "support/result.hpp"
 #include "triage/orphans.hpp"
@@ -84,10 +85,7 @@ class SlowCommits {
 TEST_CASE("what PostgreSQL commits after its connection was lost is no conflict with itself",
           "[stores][postgres][faults]") {
   const PostgresServer server({"fsync=off"});
-  if (!server.ready()) {
-    WARN("the server is not installed, or does not start: nothing is tested");
-    return;
-  }
+  NEEDS_SERVER(server)
   SlowCommits slow(server);
   CheckpointStore& store = slow.store();
   const std::vector<Record> first{lost_answer_record(1)};
@@ -117,10 +115,7 @@ TEST_CASE("what PostgreSQL commits after its connection was lost is no conflict 
 TEST_CASE("a run that PostgreSQL gives away after the connection was lost is free for every worker",
           "[stores][postgres][faults]") {
   const PostgresServer server({"fsync=off"});
-  if (!server.ready()) {
-    WARN("the server is not installed, or does not start: nothing is tested");
-    return;
-  }
+  NEEDS_SERVER(server)
   SlowCommits slow(server);
   const auto other = PostgresStore::open(server.url()).value();
   const auto lease =

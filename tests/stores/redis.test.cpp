@@ -7,6 +7,7 @@
 #include "stores/redis_kit.hpp"
 #include "stores/shrinking.hpp"
 #include "support/catch.hpp"
+#include "support/needs_server.hpp"
 #include "support/redis_server.hpp"
 #include "support/result.hpp"
 #include "triage/stores/open_store.hpp"

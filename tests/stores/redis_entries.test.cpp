@@ -2,6 +2,7 @@
 // How the Redis store groups the records of a journal.
 #include "stores/lost_answers.hpp"
 #include "support/catch.hpp"
+#include "support/needs_server.hpp"
 #include "support/redis_server.hpp"
 #include "support/result.hpp"
 #include "triage/compaction.hpp"

@@ -3,6 +3,7 @@
 #include "stores/lost_answers.hpp"
 #include "support/catch.hpp"
 #include "support/fault_proxy.hpp"
+#include "support/needs_server.hpp"
 #include "support/redis_server.hpp"
 #include "support/result.hpp"
 #include "triage/stores/redis.hpp"

@@ -4,6 +4,7 @@
 #include "stores/read_while_compacted.hpp"
 #include "support/catch.hpp"
 #include "support/fault_proxy.hpp"
+#include "support/needs_server.hpp"
 #include "support/redis_server.hpp"
 #include "support/result.hpp"
 #include "triage/stores/redis.hpp"

@@ -3,6 +3,7 @@
 #include "triage/stores/redis_reference.hpp"
 
 #include "support/catch.hpp"
+#include "support/needs_server.hpp"
 #include "support/redis_server.hpp"
 #include "support/result.hpp"
 #include "triage/stores/interchange_reference.hpp"

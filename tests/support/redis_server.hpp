@@ -44,10 +44,4 @@ class RedisServer {
   ServerProcess process_{};
 };
 
-#define NEEDS_SERVER(server)                                                   \
-  if (!(server).ready()) {                                                     \
-    WARN("the server is not installed, or does not start: nothing is tested"); \
-    return;                                                                    \
-  }
-
 }  // namespace triage::test
