@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The `triage` command; the table below lists its subcommands.
 
-#include "arguments/nearest.hpp"
 #include "arguments/open_store.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
 #include "triage/version.hpp"
 
@@ -124,18 +124,13 @@ std::string known_commands(std::string_view group = {}) {
 // "; did you mean "checkpoint list"?", or nothing. `given` may include an argument.
 std::string meant_command(std::string_view given) {
   const std::string_view first_word = given.substr(0, given.find(' '));
-  std::string best;
-  std::size_t nearest = least_unlike;
+  std::vector<std::string> alone;
+  std::vector<std::string> grouped;
   for (const Command& command : commands) {
-    const std::string name = full_name(command);
-    const std::string_view compared = *command.group == '\0' ? first_word : given;
-    if (compared.size() > longest_typo) continue;
-    if (const std::size_t letters = letters_between(compared, name); letters < nearest) {
-      nearest = letters;
-      best = name;
-    }
+    (*command.group == '\0' ? alone : grouped).push_back(full_name(command));
   }
-  return best.empty() ? "" : "; did you mean \"" + best + "\"?";
+  const std::string meant = detail::meant_name(given, grouped);
+  return meant.empty() ? detail::meant_name(first_word, alone) : meant;
 }
 
 // For a missing or misspelt command, CLI11 only says that one is required.
@@ -171,20 +166,13 @@ Result<void> check_names(int argc, char** argv) {
                    (meant.empty() ? "; there are" + known_commands() : meant)};
 }
 
-// "; did you mean --timeout?", or nothing. given: a word that begins with a dash.
+// "; did you mean "--timeout"?", or nothing. given: a word that begins with a dash.
 std::string meant_option(const CLI::App& command, std::string_view given) {
-  const std::string_view name = given.substr(0, std::min(given.find('='), longest_typo));
-  std::string best;
-  std::size_t nearest = least_unlike;
+  std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& known : option->get_lnames()) {
-      if (const std::size_t letters = letters_between(name, "--" + known); letters < nearest) {
-        nearest = letters;
-        best = "--" + known;
-      }
-    }
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  return best.empty() ? "" : "; did you mean " + best + "?";
+  return detail::meant_name(given.substr(0, given.find('=')), names);
 }
 
 // All commands that open a store take its key in the same way, by environment variable.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "triage/lab/confirm.hpp"
 
-#include "base/nearest.hpp"
 #include "effects/effects.hpp"
 #include "journal/failure_json.hpp"
 #include "journal/suspension_json.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/forwarding_store.hpp"
 #include "triage/journal.hpp"

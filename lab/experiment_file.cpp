@@ -4,7 +4,7 @@
 #include "json_fields.hpp"
 #include "scripted_trial.hpp"
 
-#include "base/nearest.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

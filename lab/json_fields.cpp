@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "json_fields.hpp"
 
-#include "base/nearest.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/policies/duration.hpp"
 
 #include <algorithm>

@@ -2,12 +2,15 @@
 // The results of a replay, as text and as JSON.
 #include "triage/lab/replay.hpp"
 
+#include "triage/detail/counted.hpp"
 #include "triage/policies/duration.hpp"
 
 #include <algorithm>
 
 namespace triage::inline v0_1::lab {
 namespace {
+
+using triage::detail::counted;
 
 constexpr std::array<std::string_view, 8> names{"same",         "other_wait", "other_words",
                                                 "other_action", "stops",      "goes_on",
@@ -52,9 +55,10 @@ std::string saving_of(const PolicyReplay& replay) {
   if (replay.stops_at) {
     const ReplayedDecision& one = replay.decisions[*replay.stops_at];
     text += "After attempt " + std::to_string(one.attempt) +
-            " the run would have ended: " + std::to_string(replay.attempts_spared) + " attempts, " +
-            about(replay.wait_spared) + " of waits and " + std::to_string(replay.spared.tokens()) +
-            " tokens saved" + (replay.result_lost ? ", and its result lost" : "") + ".\n";
+            " the run would have ended: " + counted(replay.attempts_spared, "attempt") + ", " +
+            about(replay.wait_spared) + " of waits and " +
+            counted(replay.spared.tokens(), "token") + " saved" +
+            (replay.result_lost ? ", and its result lost" : "") + ".\n";
   }
   if (replay.waited > Duration::zero() || replay.most_wait > Duration::zero()) {
     text += "Waits where both go on: " + about(replay.waited) + " then, " +

@@ -3,7 +3,7 @@
 #include "chaos_branch.hpp"
 #include "scripted_spec.hpp"
 
-#include "base/nearest.hpp"
+#include "triage/detail/nearest.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/testing/pipeline.hpp"
 
+#include "triage/detail/counted.hpp"
 #include "triage/json.hpp"
 
 #include "duration_text.hpp"
@@ -12,11 +13,13 @@
 namespace triage::inline v0_1::testing {
 namespace {
 
+using triage::detail::counted;
+
 std::string limits_text(const Limits& limits) {
-  std::string text = std::to_string(limits.max_attempts) + " attempts, " +
+  std::string text = counted(limits.max_attempts, "attempt") + ", " +
                      std::to_string(limits.max_attempts_per_type) + " of a type";
   if (limits.max_elapsed > Duration::zero()) text += ", " + seconds(limits.max_elapsed);
-  if (limits.max_tokens > 0) text += ", " + std::to_string(limits.max_tokens) + " tokens";
+  if (limits.max_tokens > 0) text += ", " + counted(limits.max_tokens, "token");
   if (limits.max_cost_usd > 0) text += ", " + show(Json(limits.max_cost_usd)) + " USD";
   if (limits.max_wait > Duration::zero()) {
     text += "; longer waits than " + seconds(limits.max_wait) + " suspend";

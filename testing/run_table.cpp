@@ -2,6 +2,7 @@
 #include "triage/testing/run_table.hpp"
 
 #include "triage/agent.hpp"
+#include "triage/detail/counted.hpp"
 #include "triage/testing/simulated_clock.hpp"
 
 #include "duration_text.hpp"
@@ -11,6 +12,8 @@
 
 namespace triage::inline v0_1::testing {
 namespace {
+
+using triage::detail::counted;
 
 std::string all_of(const std::vector<Duration>& durations) {
   std::string text;
@@ -50,7 +53,7 @@ std::string differences(const ExpectedRun& expected, const PlayedRun& run) {
     differs("a failure of type " + std::string(to_string(*expected.type)));
   }
   if (expected.attempts && run.attempts != *expected.attempts) {
-    differs(std::to_string(*expected.attempts) + " attempts");
+    differs(counted(*expected.attempts, "attempt"));
   }
   if (expected.waits && run.waits != *expected.waits) {
     differs("waits of " + all_of(*expected.waits));
@@ -106,7 +109,7 @@ std::string run_table(const FailurePolicy& policy, const std::vector<RunRow>& ro
     const std::string wanted = differences(row.expect, run);
     if (wanted.empty()) continue;
     report += "\"" + printable(row.name) + "\": expected " + wanted + "; got " + outcome_text(run) +
-              ", " + std::to_string(run.attempts) + " attempts, waits: " + all_of(run.waits) + "\n";
+              ", " + counted(run.attempts, "attempt") + ", waits: " + all_of(run.waits) + "\n";
   }
   return report;
 }

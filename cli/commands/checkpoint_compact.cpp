@@ -55,8 +55,8 @@ ExitStatus compact_and_tell(const CheckpointCompactArguments& given) {
                     {"bytes", {{"before", all.bytes_before}, {"now", all.bytes}}}});
     return ExitStatus::done;
   }
-  print(count(all.checkpoints, "checkpoint") + " of " + std::to_string(all.checkpoints_before) +
-        ", " + count(all.records, "record") + " of " + std::to_string(all.records_before) + ", " +
+  print(counted(all.checkpoints, "checkpoint") + " of " + std::to_string(all.checkpoints_before) +
+        ", " + counted(all.records, "record") + " of " + std::to_string(all.records_before) + ", " +
         std::to_string(all.bytes) + " bytes of " + std::to_string(all.bytes_before) + " stay.\n");
   return ExitStatus::done;
 }

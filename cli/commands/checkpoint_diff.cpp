@@ -104,7 +104,7 @@ ExitStatus print_difference(const Side& a, const Side& b, bool json) {
       print(shorten(mark + key + " = " + show(sides[side]), longest_difference) + "\n");
     }
   }
-  if (!only_a.empty() || !only_b.empty()) print(count(common, "step") + " in common\n");
+  if (!only_a.empty() || !only_b.empty()) print(counted(common, "step") + " in common\n");
   print_step_difference("- ", only_a);
   print_step_difference("+ ", only_b);
   return ExitStatus::done;

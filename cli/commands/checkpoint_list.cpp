@@ -50,7 +50,7 @@ ExitStatus warn_of_damaged_runs(const std::vector<RunInfo>& runs) {
   const auto damaged =
       std::count_if(runs.begin(), runs.end(), [](const RunInfo& run) { return run.damaged; });
   if (damaged == 0) return ExitStatus::done;
-  warn(count(static_cast<std::size_t>(damaged), "run") +
+  warn(counted(static_cast<std::size_t>(damaged), "run") +
        " shown here does not match its checksum; `triage checkpoint verify` tells more");
   return ExitStatus::unreadable;
 }

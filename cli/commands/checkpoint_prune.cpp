@@ -71,7 +71,7 @@ ExitStatus tell_what_would_go(const CheckpointPruneArguments& given, const std::
     return ExitStatus::done;
   }
   for (const RunInfo& run : going.value()) print(run.id + "\n");
-  warn(count(going.value().size(), "run") + " would be removed");
+  warn(counted(going.value().size(), "run") + " would be removed");
   return ExitStatus::done;
 }
 
@@ -90,7 +90,7 @@ ExitStatus prune_store(const CheckpointPruneArguments& given) {
   if (given.json) {
     print_json(Json{{"store", where}, {"removed", gone.value()}});
   } else {
-    print(count(gone.value(), "run") + (gone.value() == 1 ? " is" : " are") + " removed.\n");
+    print(counted(gone.value(), "run") + (gone.value() == 1 ? " is" : " are") + " removed.\n");
   }
   return ExitStatus::done;
 }

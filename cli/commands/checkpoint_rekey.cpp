@@ -27,8 +27,8 @@ ExitStatus tell_rotation(const CheckpointRekeyArguments& given, const std::strin
                     {"values", done.values},
                     {"left", done.left}});
   } else {
-    print(count(done.records, "record") + " of " + count(done.runs, "run") + " and " +
-          count(done.values, "value") + " are encrypted with the new key.\n");
+    print(counted(done.records, "record") + " of " + counted(done.runs, "run") + " and " +
+          counted(done.values, "value") + " are encrypted with the new key.\n");
     for (const RunId& run : done.left) warn("run " + run + " is left: it is in use, or damaged");
   }
   return done.left.empty() ? ExitStatus::done : ExitStatus::unreadable;

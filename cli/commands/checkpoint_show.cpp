@@ -187,7 +187,7 @@ void print_state(const Shown& shown) {
     }
   }
   if (own > 0) {
-    print("  and " + count(own, "value") + " of the workflow (triage workflow show, or --all)\n");
+    print("  and " + counted(own, "value") + " of the workflow (triage workflow show, or --all)\n");
   }
 }
 
@@ -200,14 +200,14 @@ void print_for_people(const Shown& shown) {
         (run.label.empty() ? "" : ", label " + printable(run.label)) +
         (run.parent.empty() ? "" : ", parent " + printable(run.parent)) + "\n");
   print("Status      " + status_text(run) + ", " +
-        count(static_cast<std::size_t>(std::max(journal.attempts(), 0)), "attempt") + ", " +
-        count(run.last, "record") + "\n");
+        counted(static_cast<std::size_t>(std::max(journal.attempts(), 0)), "attempt") + ", " +
+        counted(run.last, "record") + "\n");
   print("Time (UTC)  " + short_time(run.started) + " to " + short_time(run.updated) + "\n");
   const Json task = shown_task(shown.timeline);
   if (!task.is_null()) {
     print("Task        " + task_in_words(task, longest_value) + "\n");
   }
-  print("Checkpoint  " + printable(to_string(info.id)) + ", " + count(info.steps, "step") +
+  print("Checkpoint  " + printable(to_string(info.id)) + ", " + counted(info.steps, "step") +
         (info.label.empty() ? "" : ", label " + printable(info.label)) + "\n");
   print(waiting_text(shown.timeline));
   if (!shown.timeline.events.empty()) print("\nWhat happened:\n");

@@ -69,8 +69,8 @@ Error no_file(const std::string& file) {
 }
 
 std::string said(const Interchanged& done, const char* what, const char* left_out) {
-  std::string text = count(done.runs.size(), "run") + ", " +
-                     count(static_cast<std::size_t>(done.records), "record") + " " + what;
+  std::string text = counted(done.runs.size(), "run") + ", " +
+                     counted(static_cast<std::size_t>(done.records), "record") + " " + what;
   if (done.left_out > 0) text += "; " + std::to_string(done.left_out) + " " + left_out;
   return text + ".";
 }
@@ -147,8 +147,8 @@ ExitStatus export_to_reference(CheckpointStore& store, const CheckpointTransferA
   if (!target) return report(target.error());
   const auto done = export_reference(store, given.runs, *target.value(), {.newest = given.newest});
   if (!done) return report(done.error());
-  warn(count(done.value().runs.size(), "run") + ", " +
-       count(static_cast<std::size_t>(done.value().records), "checkpoint") + " exported.");
+  warn(counted(done.value().runs.size(), "run") + ", " +
+       counted(static_cast<std::size_t>(done.value().records), "checkpoint") + " exported.");
   return ExitStatus::done;
 }
 

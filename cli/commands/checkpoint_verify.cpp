@@ -242,14 +242,14 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
       const std::string aside =
           verified.set_aside == 0
               ? "all intact.\n"
-              : "intact but for " + count(verified.set_aside, "record") + " set aside.\n";
-      print(count(verified.runs, "run") + ", " + count(verified.records, "record") + " read: " +
+              : "intact but for " + counted(verified.set_aside, "record") + " set aside.\n";
+      print(counted(verified.runs, "run") + ", " + counted(verified.records, "record") + " read: " +
             (intact ? aside
-                    : count(verified.damaged, "damaged record") + " in " +
-                          count(verified.damaged_runs, "run") +
+                    : counted(verified.damaged, "damaged record") + " in " +
+                          counted(verified.damaged_runs, "run") +
                           (verified.store_problems.empty()
                                ? ".\n"
-                               : "; " + count(verified.store_problems.size(), "problem") +
+                               : "; " + counted(verified.store_problems.size(), "problem") +
                                      " of the store itself.\n")));
     }
     return intact ? ExitStatus::done : ExitStatus::corrupt;

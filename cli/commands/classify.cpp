@@ -61,7 +61,7 @@ ExitStatus classify_lines(Classifier& classifier) {
   const int why = errno;  // If reading failed, that was the last thing it did.
   print(out);
   if (unreadable > 0)
-    warn(count(unreadable, "line") + " of " + std::to_string(number) + " could not be read");
+    warn(counted(unreadable, "line") + " of " + std::to_string(number) + " could not be read");
   if (lines.failed()) {
     return report({Errc::io, std::string("standard input cannot be read: ") + std::strerror(why)});
   }

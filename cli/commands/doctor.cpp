@@ -67,7 +67,7 @@ void look_at_runs(CheckpointStore& store, std::vector<Finding>& found) {
                       [status](const RunInfo& run) { return status_text(run) == status; }));
   };
   found.push_back({Finding::Kind::fine, "runs",
-                   count(runs.value().size(), "run") + ": " + with("running") + " running, " +
+                   counted(runs.value().size(), "run") + ": " + with("running") + " running, " +
                        with("died") +
                        " died (`triage resume --all` goes on with those of `triage "
                        "run`), " +

@@ -122,8 +122,8 @@ void print_sound(const ExperimentArguments& given, const lab::ExperimentOptions&
                        {"conditions", conditions},
                        {"seeds", options.seeds}});
   }
-  print(printable(given.file) + " is sound: " + count(conditions, "condition") + ", " +
-        count(options.seeds, "seed") + "\n");
+  print(printable(given.file) + " is sound: " + counted(conditions, "condition") + ", " +
+        counted(options.seeds, "seed") + "\n");
 }
 
 ExitStatus experiment_of(const ExperimentArguments& given) {

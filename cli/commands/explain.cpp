@@ -48,7 +48,7 @@ std::string evidence_lines(const Json& fields) {
 
 void print_explanation(const JournalReading& reading, const Timeline& told) {
   print("Run " + reading.info.id + " (" + status_text(reading.info) + ", " +
-        count(static_cast<std::size_t>(told.journal.attempts()), "attempt") +
+        counted(static_cast<std::size_t>(told.journal.attempts()), "attempt") +
         "): " + task_in_words(shown_task(told), longest_detail) + "\n");
   for (const TimelineEvent& one : told.events) {
     print("  " + time_of_day(one.time) + "  " + one.sentence + "\n" + evidence_lines(one.fields));

@@ -194,7 +194,7 @@ std::function<ExitStatus()> policy_check(CLI::App& arguments) {
     }
     for (const std::string& warning : warnings) warn(warning);
     print(file_name(*given) + " is right" +
-          (warnings.empty() ? "" : ", with " + count(warnings.size(), "warning")) + ".\n");
+          (warnings.empty() ? "" : ", with " + counted(warnings.size(), "warning")) + ".\n");
     return ExitStatus::done;
   };
 }

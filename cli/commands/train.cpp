@@ -61,9 +61,10 @@ void add_overridden(Table& table, const std::string& what, const ScoreChange& ch
 
 void show_table(const RefitReport& report) {
   print(
-      "Learned from " + count(report.corpus_rows, "row") + " and " +
-      count(report.corrections, "correction") + " (" + count(report.wordings, "wording") + ") of " +
-      count(report.origins, "origin") + ".\nEvery row below is judged by a model that has seen " +
+      "Learned from " + counted(report.corpus_rows, "row") + " and " +
+      counted(report.corrections, "correction") + " (" + counted(report.wordings, "wording") +
+      ") of " + counted(report.origins, "origin") +
+      ".\nEvery row below is judged by a model that has seen " +
       "nothing of its origin (left out: " +
       (report.folds == report.origins
            ? std::string("one origin after the other")
@@ -189,7 +190,7 @@ ExitStatus train_model(const TrainArguments& given) {
                                   ": `triage classify --model` and EvidenceClassifier::load take "
                                   "it.\n");
   }
-  if (problems > 0) warn(count(problems, "line") + " could not be read; the rest was used");
+  if (problems > 0) warn(counted(problems, "line") + " could not be read; the rest was used");
   return problems > 0 ? ExitStatus::unreadable : ExitStatus::done;
 }
 

@@ -222,13 +222,12 @@ void print_check(const WorkflowRunArguments& given, const Prepared& prepared) {
   const std::size_t number =
       tasks ? prepared.file.tasks.size() : prepared.file.graph.executors.size();
   if (given.json) return print_json({{"file", given.file}, {"sound", true}, {what, number}});
-  print(printable(given.file) + " is sound: " + count(number, tasks ? "task" : "executor") + "\n");
+  print(printable(given.file) + " is sound: " + counted(number, tasks ? "task" : "executor") +
+        "\n");
 }
 
-// Without what only a program can do.
-std::string in_words_of_files(std::string text) {
-  const std::size_t at = text.find(" (else see WorkflowBuilder");
-  if (at != std::string::npos) text.erase(at, text.find(')', at) + 1 - at);
+// What a command said may have several lines.
+std::string in_one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
@@ -275,7 +274,7 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   const std::string next = how_to_go_on({given.file, given.store, given.redact, given.inputs, id},
                                         prepared.value().file, error, *store.value(), pending);
   if (!next.empty()) warn(next);
-  return report({error.code, redactor->text(in_words_of_files(error.detail))});
+  return report({error.code, redactor->text(in_one_line(error.detail))});
 }
 
 }  // namespace

@@ -237,8 +237,4 @@ std::string shorten_middle(const std::string& text, std::size_t longest) {
   return cut;
 }
 
-std::string count(std::size_t number, std::string_view noun) {
-  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
-}
-
 }  // namespace triage::inline v0_1::cli

@@ -3,6 +3,7 @@
 // Output formats: aligned tables for people, one JSON document for programs.
 
 #include "triage/clock.hpp"
+#include "triage/detail/counted.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
 
@@ -68,7 +69,6 @@ void warn(std::string_view text);  // "triage: …" to stderr; a line of JSON wh
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t longest);
 // At most `longest` characters of a printable text, cut in the middle with "…".
 [[nodiscard]] std::string shorten_middle(const std::string& text, std::size_t longest);
-// "1 step", "2 steps".
-[[nodiscard]] std::string count(std::size_t number, std::string_view noun);
+using detail::counted;
 
 }  // namespace triage::inline v0_1::cli

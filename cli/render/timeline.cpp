@@ -129,7 +129,7 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
     case RecordKind::gap:
       if (body.contains("compacted")) return {};
       if (const auto repaired = body.find("repaired"); repaired != body.end()) {
-        return "A repair set " + count(repaired->size(), "lost place") + " aside.";
+        return "A repair set " + counted(repaired->size(), "lost place") + " aside.";
       }
       return "The store was away: records " + std::to_string(field<Sequence>(body, "first", 0)) +
              " to " + std::to_string(field<Sequence>(body, "last", 0)) + " were lost.";
@@ -244,14 +244,14 @@ ExitStatus warn_of_damage(const JournalReading& reading) {
   };
   if (!reading.damaged.empty()) {
     const DamagedRecord& first = reading.damaged.front();
-    problem("has " + count(reading.damaged.size(), "damaged record") +
+    problem("has " + counted(reading.damaged.size(), "damaged record") +
             ", the first with sequence " + std::to_string(first.seq) + ": " + first.error.detail +
             "; what depends on it is left out");
   }
   if (const auto missing = missing_records(reading); !missing.empty()) {
     std::size_t number = 0;
     for (const SequenceRange& range : missing) number += range.last - range.first + 1;
-    problem("lacks " + count(number, "record") + ", the first with sequence " +
+    problem("lacks " + counted(number, "record") + ", the first with sequence " +
             std::to_string(missing.front().first) + "; what depends on it is left out");
   }
   if (reading.info.damaged) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "placeholders.hpp"
-
-#include "arguments/nearest.hpp"
+#include "triage/detail/nearest.hpp"
 
 #include <string_view>
 #include <vector>
@@ -41,7 +40,7 @@ void check_placeholders(DocumentReader& reader, const std::string& path, const s
     if (inputs.contains(found->key) || !looks_like_name(name)) continue;
     reader.problem(path + " has {{" + found->key + "}}" +
                    (names.empty() ? "; the file has no inputs" : reader.allowed_are(names)) +
-                   meant_name(name, names));
+                   detail::meant_name(name, names));
   }
 }
 

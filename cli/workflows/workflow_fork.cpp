@@ -76,7 +76,7 @@ void print_preview(const std::vector<RerunView>& views, const std::set<std::stri
   }
   for (const std::string& one : open) table.add({one, "runs", "it had not finished there"});
   print(table.text());
-  print("Of " + count(views.size(), "finished result") + " " + std::to_string(kept) +
+  print("Of " + counted(views.size(), "finished result") + " " + std::to_string(kept) +
         (kept == 1 ? " is" : " are") + " kept for certain\n");
 }
 

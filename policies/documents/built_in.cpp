@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/registry.hpp"
 
-#include "base/nearest.hpp"
+#include "base/action_names.hpp"
 #include "documents/problems.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/policies/backoff.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/manifest.hpp"
 
-#include "base/nearest.hpp"
 #include "describe.hpp"
 #include "triage/contract.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
 #include "triage/step.hpp"
 

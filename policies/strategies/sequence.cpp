@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/sequence.hpp"
 
-#include "base/nearest.hpp"
 #include "describe.hpp"
+#include "triage/detail/nearest.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/stop.hpp"
 
-#include "base/nearest.hpp"
+#include "base/action_names.hpp"
 #include "describe.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
 #include "triage/policies/duration.hpp"
 

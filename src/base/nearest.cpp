@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/nearest.hpp"
+#include "triage/detail/nearest.hpp"
 
 #include <algorithm>
 #include <array>
@@ -56,17 +56,15 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string allowed_names(std::string_view wrong, const std::vector<std::string>& names) {
-  std::string text = names.empty() ? "; nothing is allowed here" : "; allowed are " + joined(names);
+std::string meant_name(std::string_view wrong, const std::vector<std::string>& names) {
   const std::string_view meant = nearest(wrong, names);
-  if (!meant.empty()) text += "; did you mean \"" + std::string(meant) + "\"?";
-  return text;
+  return meant.empty() ? "" : "; did you mean \"" + std::string(meant) + "\"?";
 }
 
-const std::vector<std::string>& action_names() {
-  static const std::vector<std::string> names{"retry",    "replan",  "rollback", "resume",
-                                              "escalate", "suspend", "abort",    "fallback"};
-  return names;
+std::string allowed_names(std::string_view wrong, const std::vector<std::string>& names) {
+  const std::string allowed =
+      names.empty() ? "; nothing is allowed here" : "; allowed are " + joined(names);
+  return allowed + meant_name(wrong, names);
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policy.hpp"
 
+#include "base/action_names.hpp"
+
+#include "triage/detail/counted.hpp"
 #include "triage/json.hpp"
 #include "triage/limits.hpp"
 
@@ -23,7 +26,7 @@ std::string describe_target(const RollbackTarget& target) {
       return "the checkpoint labelled \"" + printable(target.name) + "\"";
     case RollbackTarget::Kind::checkpoint: return "checkpoint " + printable(target.name);
     case RollbackTarget::Kind::back:
-      return std::to_string(target.back) + " checkpoints before the newest";
+      return detail::counted(target.back, "checkpoint") + " before the newest";
   }
   return "a checkpoint";
 }
@@ -93,6 +96,15 @@ std::optional<RecoveryAction::Kind> parse_recovery_kind(std::string_view name) n
                                    [&](auto kind) { return to_string(kind) == name; });
   if (found == all_kinds.end()) return std::nullopt;
   return *found;
+}
+
+const std::vector<std::string>& detail::action_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const RecoveryAction::Kind kind : all_kinds) all.emplace_back(to_string(kind));
+    return all;
+  }();
+  return names;
 }
 
 namespace {
@@ -265,7 +277,7 @@ std::vector<std::string> unreachable_settings(const FailurePolicy& policy, const
   for (const auto& [name, strategy] : strategies_of(policy)) {
     if (strategy->max_attempts() <= allowed) continue;
     warnings.push_back(name + ": " + strategy->description() + " is made for " +
-                       std::to_string(strategy->max_attempts()) + " attempts, but limits." +
+                       detail::counted(strategy->max_attempts(), "attempt") + ", but limits." +
                        (in_total ? "max_attempts" : "max_attempts_per_type") +
                        " ends the run after " + std::to_string(allowed));
   }

@@ -3,6 +3,7 @@
 #include "contract/contract_return.hpp"
 #include "contract/step_breaches.hpp"
 #include "evidence/findings.hpp"
+#include "triage/detail/counted.hpp"
 
 #include <optional>
 #include <string>
@@ -85,7 +86,7 @@ void check_context(const ClassifierInput& input, Findings& findings) {
        .evidence = {
            .source = "contract",
            .suggests = FailureType::context_overflow,
-           .detail = "The newest call to the model took " + std::to_string(tokens) + " tokens; " +
+           .detail = "The newest call to the model took " + counted(tokens, "token") + "; " +
                      std::to_string(limit) + " are allowed",
            .confidence = 0.97,
            .step = at,

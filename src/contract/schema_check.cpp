@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "contract/schema_check.hpp"
 
-#include "base/nearest.hpp"
 #include "contract/schema_keywords.hpp"
 #include "contract/schema_values.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/saturate.hpp"
 #include "triage/detail/try.hpp"
 

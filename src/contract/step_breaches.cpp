@@ -2,10 +2,10 @@
 #include "contract/step_breaches.hpp"
 
 #include "base/ascii.hpp"
-#include "base/nearest.hpp"
 #include "contract/contract_return.hpp"
 #include "contract/forbidden_texts.hpp"
 #include "evidence/findings.hpp"
+#include "triage/detail/nearest.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -5,6 +5,7 @@
 #include "resume/continuation.hpp"
 #include "run/run.hpp"
 #include "triage/detail/call.hpp"
+#include "triage/detail/counted.hpp"
 
 #include <algorithm>
 #include <set>
@@ -252,7 +253,8 @@ std::optional<std::size_t> Run::find_position(const RollbackTarget& target, std:
                             ? std::size_t{0}
                             : static_cast<std::size_t>(std::max(target.back, 0));
       if (back < branch.size()) return branch[branch.size() - 1 - back];
-      *problem = "there are only " + std::to_string(branch.size()) + " checkpoints";
+      *problem = branch.empty() ? "there is no checkpoint"
+                                : "this run has only " + counted(branch.size(), "checkpoint");
       return std::nullopt;
     }
     case RollbackTarget::Kind::last_good: break;

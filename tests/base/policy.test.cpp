@@ -155,6 +155,14 @@ TEST_CASE("a condition without predicate or strategy is refused, and so is one w
   CHECK_THAT(bad.error().detail, ContainsSubstring("when bad"));
 }
 
+TEST_CASE("a number is told with its noun", "[policies]") {
+  const auto told = [](int back) {
+    return describe(RecoveryAction::rollback({.kind = RollbackTarget::Kind::back, .back = back}));
+  };
+  CHECK_THAT(told(1), ContainsSubstring("1 checkpoint before"));
+  CHECK_THAT(told(2), ContainsSubstring("2 checkpoints before"));
+}
+
 TEST_CASE("a wait is told in units that a person reads", "[policies]") {
   using namespace std::chrono_literals;
   const auto told = [](Duration wait) { return describe(RecoveryAction::retry("", wait)); };

@@ -167,9 +167,9 @@ TEST_CASE("a misspelt option is told which one was probably meant, whatever stan
     return printed.error.substr(0, printed.error.find('\n'));
   };
   CHECK(says({"run", "--timeot", "5s", "--", "echo", "-n", "hi"}) ==
-        "The following argument was not expected: --timeot; did you mean --timeout?");
+        "The following argument was not expected: --timeot; did you mean \"--timeout\"?");
   CHECK(says({"run", "--timeot=5s", "--", "echo"}) ==
-        "The following argument was not expected: --timeot=5s; did you mean --timeout?");
+        "The following argument was not expected: --timeot=5s; did you mean \"--timeout\"?");
   CHECK(says({"run", "--timeot", "5s", "--xylophone", "--", "echo"}) ==
         "The following arguments were not expected: --timeot --xylophone");
   CHECK(says({"runs", "a", "b", "c"}) == "The following arguments were not expected: b c");

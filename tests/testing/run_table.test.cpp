@@ -46,7 +46,7 @@ TEST_CASE("a row that does not hold says what was expected and what happened", "
   const std::string report = run_table(
       policy(), {{"hoped for", {failures::http(503)}, {.value = 1, .attempts = 1}},
                  {"holds", {7}, {.value = 7, .attempts = 1, .waits = std::vector<Duration>{}}}});
-  CHECK_THAT(report, ContainsSubstring("\"hoped for\": expected success with 1, 1 attempts; got "
+  CHECK_THAT(report, ContainsSubstring("\"hoped for\": expected success with 1, 1 attempt; got "
                                        "escalated (external_fault): ") &&
                          ContainsSubstring("3 attempts, waits: 0.5 s, 1 s"));
   CHECK_THAT(report, !ContainsSubstring("holds"));

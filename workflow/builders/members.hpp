@@ -2,7 +2,7 @@
 #pragma once
 // Finds unknown members of a plan or patch. Private.
 
-#include "base/nearest.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "plan_patch.hpp"
 #include "base/json_words.hpp"
-#include "base/nearest.hpp"
 #include "members.hpp"
+#include "triage/detail/counted.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -143,7 +144,7 @@ Result<void> read_added(const Json& task, const PlanRules& rules, PlanPatch& pat
 Result<void> check_added(const PlanRules& rules, const PlanPatch& patch) {
   const std::size_t count = rules.tasks.size() + patch.added.size();
   if (count > static_cast<std::size_t>(rules.limits.max_tasks)) {
-    return wrong_patch("it makes " + std::to_string(count) + " tasks; allowed are " +
+    return wrong_patch("it makes " + triage::detail::counted(count, "task") + "; allowed are " +
                        std::to_string(rules.limits.max_tasks));
   }
   for (const auto& [id, task] : patch.added) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/task_graph.hpp"
 #include "base/json_words.hpp"
-#include "base/nearest.hpp"
 #include "definition/task_outputs.hpp"
 #include "members.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

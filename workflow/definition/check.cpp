@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Validates a workflow before anything runs.
-#include "base/nearest.hpp"
 #include "plan.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

@@ -2,12 +2,17 @@
 // Ending a workflow without a result.
 #include "driver.hpp"
 #include "triage/agent.hpp"
+#include "triage/detail/counted.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
 namespace {
+
+std::string deliveries_to_make(std::size_t number) {
+  return triage::detail::counted(number, "delivery", "deliveries") + " to make";
+}
 
 constexpr int no_limit = 1'000'000;
 // Less is left only because sums of costs are rounded.
@@ -115,8 +120,7 @@ Error Driver::deadline_passed(Driven& driven) {
 
 Error Driver::left_over(Driven& driven, StopKind how, Failure failure) {
   note_stopped(driven, {.how = how});
-  failure.text +=
-      ", with " + std::to_string(scheduler_.waiting() + scheduler_.left()) + " deliveries to make";
+  failure.text += ", with " + deliveries_to_make(scheduler_.waiting() + scheduler_.left());
   return attempt_.fail(std::move(failure));
 }
 
@@ -144,14 +148,13 @@ void Driver::note_rollback(const Driven& driven) {
 }
 
 Error Driver::at_limit() {
-  return attempt_.fail(
-      {.text = "the workflow has reached max_supersteps (" +
-               std::to_string(options_.max_supersteps) + ") with " +
-               std::to_string(scheduler_.waiting()) +
-               " deliveries to make; nested workflows count, too. It goes on with a "
-               "higher one (WorkflowRunOptions::max_supersteps)",
-       .type = FailureType::plan_incomplete,
-       .reason = std::string(limit_reason)});
+  return attempt_.fail({.text = "the workflow has reached max_supersteps (" +
+                                std::to_string(options_.max_supersteps) + ") with " +
+                                deliveries_to_make(scheduler_.waiting()) +
+                                "; nested workflows count, too. It goes on with a "
+                                "higher one (WorkflowRunOptions::max_supersteps)",
+                        .type = FailureType::plan_incomplete,
+                        .reason = std::string(limit_reason)});
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "branch.hpp"
-#include "base/nearest.hpp"
 #include "definition/task_outputs.hpp"
 #include "definition/team_message.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

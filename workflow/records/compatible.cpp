@@ -222,11 +222,11 @@ Result<void> check_parts(const RunId& run, const Json& started_with, const State
     if (!parts.contains(part)) differs(part, "gone");
   }
   if (differing.empty()) return outcome::success();
-  return Error{Errc::conflict,
-               "run \"" + run +
-                   "\" was made by another workflow, or another version: " + differing +
-                   "; only parts that have not had their turn may differ (else see "
-                   "WorkflowBuilder::migrate and WorkflowRunOptions::force)"};
+  return Error{
+      Errc::conflict,
+      "run \"" + run + "\" was made by another workflow, or another version: " + differing +
+          "; only parts that have not had their turn may differ, unless a program migrates "
+          "or forces them"};
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Guesses which name was meant, and lists names for error messages. Private.
+// Guesses which name was meant, and lists names for error messages. Not public API.
 
 #include <string>
 #include <string_view>
@@ -20,11 +20,11 @@ namespace triage::inline v0_1::detail {
 // "a, b, c"
 [[nodiscard]] std::string joined(const std::vector<std::string>& names);
 
+// "; did you mean "b"?", or nothing if none is similar.
+[[nodiscard]] std::string meant_name(std::string_view wrong, const std::vector<std::string>& names);
+
 // "; allowed are a, b, c", and "; did you mean "b"?" if there is a nearest.
 [[nodiscard]] std::string allowed_names(std::string_view wrong,
                                         const std::vector<std::string>& names);
-
-// The names of RecoveryAction::Kind.
-[[nodiscard]] const std::vector<std::string>& action_names();
 
 }  // namespace triage::inline v0_1::detail
