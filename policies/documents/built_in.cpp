@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/registry.hpp"
 
-#include "base/action_names.hpp"
 #include "documents/problems.hpp"
+#include "seams/action_names.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/stop.hpp"
 
-#include "base/action_names.hpp"
 #include "describe.hpp"
+#include "seams/action_names.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
 #include "triage/policies/duration.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "base/find_text.hpp"
 #include "base/run_catching.hpp"
 #include "classifier/blame/loops.hpp"
 #include "classifier/codes/stated_status.hpp"
@@ -12,6 +11,7 @@
 #include "evidence/authority.hpp"
 #include "evidence/codes.hpp"
 #include "evidence/findings.hpp"
+#include "search/find_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 #include "contract/forbidden_texts.hpp"
 
 #include "base/ascii.hpp"
-#include "base/find_text.hpp"
-#include "base/word_finder.hpp"
+#include "search/find_text.hpp"
+#include "search/word_finder.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/find_text.hpp"
+#include "search/find_text.hpp"
 
 #include "support/catch.hpp"
 #include "triage/clock.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/phrases/rules.hpp"
 
-#include "base/word_finder.hpp"
+#include "search/word_finder.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
 

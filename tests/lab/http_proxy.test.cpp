@@ -2,9 +2,9 @@
 // The proxy of `triage chaos` between a hand-written client and server.
 #include "triage/lab/http_proxy.hpp"
 
-#include "http_faults.hpp"
-#include "http_io.hpp"
-#include "http_message.hpp"
+#include "lab/http/http_faults.hpp"
+#include "lab/http/http_io.hpp"
+#include "lab/http/http_message.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "world_stores.hpp"
+#include "lab/simulation/world_stores.hpp"
 
 #include "support/catch.hpp"
 #include "support/result.hpp"

@@ -28,6 +28,7 @@ FLOORS = [
 # within the mechanism: a run, its effects and its resumption are one thing in three rooms.
 ROOMS = [
     {"base"},
+    {"search", "redaction", "seams"},
     {"journal", "evidence"},
     {"storage", "contract", "classifier/phrases", "classifier/times", "classifier/undress"},
     {"classifier/codes", "classifier/text"},
@@ -41,6 +42,7 @@ MECHANISM_ROOMS = {"run", "effects", "resume"}
 WINGS = {
     "src": ROOMS,
     "workflow": [{"definition"}, {"builders", "schedule"}, {"records"}, {"driver"}, {"views"}],
+    "lab": [{"base"}, {"faults", "http", "simulation", "replay"}, {"scripted"}, {"experiment"}],
     "supervise": [{"spec"}, {"process"}, {"protocol", "workspace", "attempt"}, {"adapters"}, {""}],
     "cli": [{"", "late"}, {"arguments", "render"}, {"documents"}, {"programs"}, {"workflows"}, {"commands"}],
 }

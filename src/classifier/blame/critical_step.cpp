@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/blame/critical_step.hpp"
 
-#include "base/find_text.hpp"
 #include "classifier/blame/step_links.hpp"
 #include "classifier/blame/talk_blame.hpp"
 #include "classifier/text/tokens.hpp"
 #include "contract/step_breaches.hpp"
 #include "evidence/findings.hpp"
+#include "search/find_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/blame/step_links.hpp"
 
-#include "base/find_text.hpp"
 #include "classifier/blame/loops.hpp"
 #include "evidence/findings.hpp"
+#include "search/find_text.hpp"
 
 #include <algorithm>
 #include <map>

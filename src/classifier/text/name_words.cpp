@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/text/name_words.hpp"
 
-#include "base/word_set.hpp"
+#include "search/word_set.hpp"
 
 #include <algorithm>
 #include <array>

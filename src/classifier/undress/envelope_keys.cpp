@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/undress/envelope_keys.hpp"
 
-#include "base/word_set.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
+#include "search/word_set.hpp"
 
 #include <array>
 #include <iterator>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/undress/log_items.hpp"
 
-#include "base/word_set.hpp"
+#include "search/word_set.hpp"
 
 #include <array>
 

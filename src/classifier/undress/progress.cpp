@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "base/word_set.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
+#include "search/word_set.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which lines and names are informative about a failure.
-#include "base/word_set.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
+#include "search/word_set.hpp"
 
 #include <algorithm>
 #include <array>

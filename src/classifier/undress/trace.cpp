@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "base/mark_finder.hpp"
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
+#include "search/mark_finder.hpp"
 
 #include <algorithm>
 #include <array>
