@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/supervisor.hpp"
 
-#include "supervise/adapters/adapted_attempt.hpp"
 #include "supervise/adapters/find_adapter.hpp"
 #include "supervise/attempt/verdict.hpp"
+#include "supervise/live_attempt.hpp"
 #include "supervise/process/leftovers.hpp"
-#include "supervise/protocol/protocol.hpp"
 #include "supervise/protocol/recovery_file.hpp"
 #include "supervise/spec/command_gates.hpp"
-#include "supervise/workspace/attempt_files.hpp"
 #include "triage/detail/cancel_token.hpp"
 #include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/try.hpp"
@@ -120,8 +118,9 @@ Result<void> Supervisor::promise(const RunSpec& spec, Attempt& attempt) {
   return outcome::success();
 }
 
-Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
-                                   const AdaptedAttempt& adapted, const std::string& token) {
+Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const LiveAttempt& live,
+                                   const std::string& token) {
+  const Protocol& protocol = live.protocol();
   ChildPlan plan;
   plan.folder = spec.folder;
   plan.limits = spec.limits;
@@ -134,7 +133,7 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
       {"TRIAGE_SOCKET", protocol.socket_path()},
       {"TRIAGE_FD", std::to_string(plan.inherited_as)},
       {"NOTIFY_SOCKET", protocol.notify_path()},
-      {"TRIAGE_ADAPTER", adapted.reads() ? adapted.adapter_name() : ""},
+      {"TRIAGE_ADAPTER", live.adapted().reads() ? live.adapted().adapter_name() : ""},
       {lineage_variable, lineage(token)}};
   if (spec.idle_timeout > Duration::zero()) {  // Source: sd_watchdog_enabled(3).
     variables["WATCHDOG_USEC"] = std::to_string(
@@ -169,56 +168,44 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
     status_ = not_executed;
     return begun.error();
   }
-  const auto on_step = [&](Step& step) {
-    files.note_step(step);
-    if (options_.redactor && step.error) step.error = options_.redactor->text(*step.error);
-  };
-  const Adapter none;
-  AdaptedAttempt adapted(spec, found ? *found : none, attempt,
-                         {.store = options_.store.get(),
-                          .clock = options_.clock,
-                          .on_step = on_step,
-                          .on_trouble = options_.on_trouble});
   if (!folder_.exists()) {
     TRIAGE_TRY(made, PrivateFolder::make());
     folder_ = std::move(made);
   }
   TRIAGE_TRYV(promise(spec, attempt));
-  std::function<void(std::optional<Duration>)> dismiss;
-  AttemptIo io(spec, {.signals = options_.signals,
-                      .clock = options_.clock,
-                      .on_out = [&](std::string_view bytes) { adapted.add(bytes, dismiss); },
-                      .on_trouble = options_.on_trouble});
-  dismiss = [&io](std::optional<Duration> linger) { io.dismiss_after(linger); };
-  Protocol protocol(
-      io.loop(), attempt,
-      {.on_activity = [&io] { io.note_activity(); },
-       .on_trouble = options_.on_trouble,
-       .on_step = on_step,
-       .on_checkpoint = [&files](const CheckpointId& made) { files.note_checkpoint(made); },
-       .on_status = options_.on_status,
-       .on_wait = [&io](bool waits) { io.hold_idle(waits); },
-       .on_stop = [&io] { io.dismiss(); },
-       .clock = options_.clock,
-       .max_wait = spec.max_wait});
-  TRIAGE_TRYV(protocol.open(folder_.path()));
-  TRIAGE_TRY(command, adapted.command());
+  const Adapter none;
+  LiveAttempt live(options_, spec, found ? *found : none, attempt, files);
+  TRIAGE_TRYV(live.protocol().open(folder_.path()));
+  TRIAGE_TRYV(start(spec, attempt, live));
+  std::optional<Error> lost;
+  keep_lease(attempt, live.io(), lost);
+  const ChildEnd end = serve(live.io());
+  served_ = {attempt.run_id(), attempt.number()};
+  live.protocol().finish();
+  live.adapted().finish();
+  files.end();
+  return result(spec, attempt, end, live, std::move(lost));
+}
+
+// Executes the program.
+Result<void> Supervisor::start(const RunSpec& spec, Attempt& attempt, LiveAttempt& live) {
+  TRIAGE_TRY(command, live.adapted().command());
   const auto program = locate(command.front(), spec.folder);
   if (!program) {
     status_ = program.error().code == Errc::not_found ? not_there : not_executed;
     return never_executed(attempt, program.error());
   }
   const std::string token = make_run_id(options_.clock->wall_now(), *options_.random);
-  TRIAGE_TRY(planned, plan(spec, attempt, protocol, adapted, token));
+  TRIAGE_TRY(planned, plan(spec, attempt, live, token));
   planned.program = program.value();
   planned.arguments = std::move(command);
   // In the journal before anything is executed: whoever finds this supervisor dead knows whom to
   // end, and a supervisor that has lost the run starts nothing.
   bool recorded = false;
-  const Result<void> started = io.start(std::move(planned), [&](pid_t pid) -> Result<void> {
+  const Result<void> started = live.io().start(std::move(planned), [&](pid_t pid) -> Result<void> {
     TRIAGE_TRY(mark, mark_of(pid));
     mark.token = token;
-    if (io.has_terminal()) mark.session = pid;  // It may not have begun its session yet.
+    if (live.io().has_terminal()) mark.session = pid;  // It may not have begun it yet.
     TRIAGE_TRYV(detail::own_checkpoint(attempt, to_label(mark)));
     recorded = true;
     return outcome::success();
@@ -228,26 +215,27 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
     return never_executed(attempt, started.error());
   }
   TRIAGE_TRYV(started);
-  protocol.close_pipe_for_child();
-  std::optional<Error> lost;
-  keep_lease(attempt, io, lost);
-  const ChildEnd end = serve(io);
-  served_ = {attempt.run_id(), attempt.number()};
-  protocol.finish();
-  adapted.finish();
-  files.end();
+  live.protocol().close_pipe_for_child();
+  return outcome::success();
+}
+
+// What has come of an attempt. lost: another host has taken the run over.
+Result<Json> Supervisor::result(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
+                                LiveAttempt& live, std::optional<Error> lost) {
+  const AdaptedAttempt& adapted = live.adapted();
+  const auto& stopped = live.protocol().stopped();
   const bool dismissed = end.cause == ChildEnd::Cause::dismissed;
   status_ = dismissed && adapted.finished(end) ? 0 : shell_status(end.status);
   const bool finished = adapted.finished(end) || (succeeded(end) && !adapted.unfinished());
-  const bool ended = !lost && !protocol.stopped() && finished;
+  const bool ended = !lost && !stopped && finished;
   if (!ended && !options_.quiet) say("");  // What follows begins on a line of its own.
-  if (lost) return *lost;
-  if (protocol.stopped()) return *protocol.stopped();
+  if (lost) return *std::move(lost);
+  if (stopped) return *stopped;
   if (ended) return outcome::success(Json{{"exit_status", *status_}});
   if (interrupted(end)) options_.signals->stop();
-  const auto doubt = protocol.doubt();
+  const auto doubt = live.protocol().doubt();
   if (doubt && !detail::cancel_token(attempt).stop_requested()) ask_again(attempt, *doubt);
-  return failed(spec, attempt, end, protocol, adapted);
+  return failed(spec, attempt, end, live);
 }
 
 ChildEnd Supervisor::serve(AttemptIo& io) {
@@ -289,7 +277,9 @@ void Supervisor::keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error
 }
 
 Error Supervisor::failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end,
-                         const Protocol& protocol, const AdaptedAttempt& adapted) {
+                         const LiveAttempt& live) {
+  const Protocol& protocol = live.protocol();
+  const AdaptedAttempt& adapted = live.adapted();
   *state_ = attempt.state().json();
   const std::string name = base_name(spec.command.front());
   Failure failure = adapted.failure(end, name);

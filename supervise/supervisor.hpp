@@ -23,8 +23,7 @@ namespace triage::inline v0_1::supervise {
 
 // Parses a contract in JSON. Injected, like reading a policy.
 using ReadContract = Result<AgentContract> (*)(const std::string& text);
-class AdaptedAttempt;
-class Protocol;
+class LiveAttempt;
 
 struct SupervisorOptions {
   std::shared_ptr<CheckpointStore> store{};
@@ -78,12 +77,14 @@ class Supervisor {
  private:
   Result<void> end_former(Attempt& attempt);
   Result<void> promise(const RunSpec& spec, Attempt& attempt);
-  Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const Protocol& protocol,
-                         const AdaptedAttempt& adapted, const std::string& token);
+  Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const LiveAttempt& live,
+                         const std::string& token);
+  Result<void> start(const RunSpec& spec, Attempt& attempt, LiveAttempt& live);
   ChildEnd serve(AttemptIo& io);
   void keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost, int failures = 0);
-  Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, const Protocol& protocol,
-               const AdaptedAttempt& adapted);
+  Result<Json> result(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, LiveAttempt& live,
+                      std::optional<Error> lost);
+  Error failed(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, const LiveAttempt& live);
 
   SupervisorOptions options_;
   std::pair<RunId, int> served_{};  // The newest attempt whose processes were seen to end.

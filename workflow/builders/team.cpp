@@ -150,47 +150,17 @@ void give_work(PlanBoard& board, int goal, bool synthesises, Context& context) {
   }
 }
 
-}  // namespace
+// What a board needs to know of its team.
+struct Members {
+  std::vector<std::string> agents{};
+  TeamLimits limits{};
+  bool synthesises = false;
+};
 
-Result<Workflow> Team::build() const {
-  if (!coordinator_) return wrong_team("team \"" + printable(id_) + "\" has no coordinator");
-  if (agents_.empty()) return wrong_team("team \"" + printable(id_) + "\" has no agents");
-  if (limits_.max_tasks < 1 || limits_.max_patches < 1) {
-    return wrong_team("max_tasks is " + std::to_string(limits_.max_tasks) + " and max_patches " +
-                      std::to_string(limits_.max_patches) + "; allowed is 1 or more");
-  }
-  WorkflowOptions of_workflow = options_;
-  of_workflow.schedule = Schedule::supersteps;
-  of_workflow.max_supersteps = 1'000'000;
-  // The board is the team's own machinery, so that they are not for it.
-  const ExecutorDefaults defaults = std::exchange(of_workflow.defaults, {});
-  const ExecutorOptions own{.policy = defaults.policy,
-                            .timeout = defaults.timeout,
-                            .idle_timeout = defaults.idle_timeout,
-                            .limits = defaults.limits};
-  WorkflowBuilder builder(id_, std::move(of_workflow));
-  for (const auto& declare : ports_) declare(builder);
-  std::vector<std::string> names;
-  for (const auto& [name, work] : agents_) {
-    if (name == "coordinator" || name == "board" || name == "synthesis") {
-      return wrong_team("team \"" + printable(id_) + "\" has an agent \"" + name +
-                        "\"; the team itself has executors coordinator, board and synthesis, so "
-                        "agents have other names");
-    }
-    if (std::find(names.begin(), names.end(), name) != names.end()) {
-      return wrong_team("team \"" + printable(id_) + "\" has agent \"" + printable(name) +
-                        "\" twice");
-    }
-    builder.executor(name, agent_handler(work), of_agent(own));
-    names.push_back(name);
-  }
-  builder.executor("coordinator", coordinator_handlers(coordinator_), of_coordinator(own))
-      .start("coordinator");
-  const bool synthesises = synthesis_ != nullptr;
-  const auto board_handler = [names, synthesises, limits = limits_](
-                                 const Json& news, Context& context) -> Result<void> {
+auto board_handler(Members team) {
+  return stateless([team = std::move(team)](const Json& news, Context& context) -> Result<void> {
     const int goal = goal_of(news);
-    PlanBoard board(context, names, limits, goal);
+    PlanBoard board(context, team.agents, team.limits, goal);
     const auto ask = [&](const Json& question) {
       context.send_to("coordinator", TeamMessage{about_goal(question, goal)});
     };
@@ -214,20 +184,62 @@ Result<Workflow> Team::build() const {
     } else {
       board.complete(news.at("task").get<std::string>(), news.at("output"));
     }
-    give_work(board, goal, synthesises, context);
+    give_work(board, goal, team.synthesises, context);
     return outcome::success();
-  };
-  builder.executor("board", stateless(board_handler), {.patches_plan = true})
-      .edge("coordinator", "board");
-  std::vector<std::string> targets = names;
+  });
+}
+
+Result<void> check_agent_name(const std::string& team, const std::string& name,
+                              const std::vector<std::string>& before) {
+  if (name == "coordinator" || name == "board" || name == "synthesis") {
+    return wrong_team("team \"" + printable(team) + "\" has an agent \"" + name +
+                      "\"; the team itself has executors coordinator, board and synthesis, so "
+                      "agents have other names");
+  }
+  if (std::find(before.begin(), before.end(), name) != before.end()) {
+    return wrong_team("team \"" + printable(team) + "\" has agent \"" + printable(name) +
+                      "\" twice");
+  }
+  return outcome::success();
+}
+
+}  // namespace
+
+Result<Workflow> Team::build() const {
+  if (!coordinator_) return wrong_team("team \"" + printable(id_) + "\" has no coordinator");
+  if (agents_.empty()) return wrong_team("team \"" + printable(id_) + "\" has no agents");
+  if (limits_.max_tasks < 1 || limits_.max_patches < 1) {
+    return wrong_team("max_tasks is " + std::to_string(limits_.max_tasks) + " and max_patches " +
+                      std::to_string(limits_.max_patches) + "; allowed is 1 or more");
+  }
+  WorkflowOptions of_workflow = options_;
+  of_workflow.schedule = Schedule::supersteps;
+  of_workflow.max_supersteps = 1'000'000;
+  // The board is the team's own machinery, so that they are not for it.
+  const ExecutorDefaults defaults = std::exchange(of_workflow.defaults, {});
+  const ExecutorOptions own{.policy = defaults.policy,
+                            .timeout = defaults.timeout,
+                            .idle_timeout = defaults.idle_timeout,
+                            .limits = defaults.limits};
+  WorkflowBuilder builder(id_, std::move(of_workflow));
+  for (const auto& declare : ports_) declare(builder);
+  Members team{.limits = limits_, .synthesises = synthesis_ != nullptr};
+  for (const auto& [name, work] : agents_) {
+    TRIAGE_TRYV(check_agent_name(id_, name, team.agents));
+    builder.executor(name, agent_handler(work), of_agent(own)).edge(name, "board");
+    team.agents.push_back(name);
+  }
+  std::vector<std::string> targets = team.agents;
   targets.emplace_back("coordinator");
-  if (synthesises) {
+  builder.executor("coordinator", coordinator_handlers(coordinator_), of_coordinator(own))
+      .start("coordinator")
+      .executor("board", board_handler(std::move(team)), {.patches_plan = true})
+      .edge("coordinator", "board");
+  if (synthesis_) {
     builder.executor("synthesis", synthesis_handler(synthesis_), of_synthesis(own));
     targets.emplace_back("synthesis");
   }
-  builder.fan_out("board", targets, {}, {.name = "board"});
-  for (const std::string& name : names) builder.edge(name, "board");
-  return builder.build();
+  return builder.fan_out("board", targets, {}, {.name = "board"}).build();
 }
 
 }  // namespace triage::inline v0_1::workflow

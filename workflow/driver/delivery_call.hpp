@@ -107,6 +107,7 @@ class DeliveryCall final : public Call {
   void park() override { parked_ = true; }
 
  private:
+  friend class ResourceAction;  // In resource_effect.cpp.
   [[nodiscard]] Result<void> invoke(Instance& executor);
   [[nodiscard]] Result<void> rest(Duration& look);  // A little, until others have made way.
   [[nodiscard]] Error waited_enough();

@@ -35,6 +35,35 @@ std::size_t answered(const Answers& answers, const std::string& path, int occurr
   return count;
 }
 
+// A delivery's attempts, as a run.
+struct ExecutorRun {
+  CheckpointStore& store;
+  const RunId& id;
+  const Json& task;
+  const ResumeOptions& options;
+  bool retries;        // Even if it had failed before.
+  const bool& called;  // Whether the executor was called.
+};
+
+// Begins it or goes on with it.
+Result<Json> result_of_run(const TriageAgent<Inner>& agent, const ExecutorRun& run) {
+  Result<Json> done = agent.run_or_resume(run.id, run.task, run.options);
+  // It asked and has no answer yet, or its hook failed and its state was lost.
+  if (done && !run.called && done.value().is_null()) {
+    TRIAGE_TRYV(triage::detail::run_catching([&] { return run.store.erase(run.id); }));
+    done = agent.run_or_resume(run.id, run.task, run.options);
+  }
+  if (done || run.called) return done;
+  // The executor's run had already failed before this run was continued. Aborted and poisoned
+  // runs stay as they are, unless they are revived.
+  const bool failed_before = done.error().code == Errc::escalated;
+  if (failed_before && run.retries) return agent.resume_run(run.id, run.options);
+  // A run below it waits for a decision, which may have been made.
+  const auto& waits = done.error().suspension();
+  if (waits && !waits->until) return agent.resume_run(run.id, run.options);
+  return done;
+}
+
 }  // namespace
 
 FailurePolicy fail_at_once() {
@@ -159,7 +188,6 @@ Json Driver::executor_task(const Delivery& delivery) const {
 // A separate run keeps counting attempts after a crash. Its result is the delivery's stored form,
 // so that a delivery stored only there is not run again.
 void Driver::call_under_policy(Ended& ended) {
-  const PlanNode& node = plan_.nodes[ended.delivery.node];
   const Decided decided = decided_so_far(ended.delivery);
   ended.rollback.reset();
   ended.decides = false;
@@ -170,48 +198,39 @@ void Driver::call_under_policy(Ended& ended) {
     call_once(ended, inner);
     if (ended.thrown) std::rethrow_exception(ended.thrown);
     if (ended.error) return *ended.error;
-    // Nothing to be taken for the delivery's result; see go_on.
+    // Nothing to be taken for the delivery's result; see result_of_run().
     if (ended.status == Status::parked || ended.unsaved) return Json();
     // In full, because the parts of a run that was rolled back may be gone by then.
     Json none;
     return stored_form(ended, {.fresh = none});
   };
-  const ExecutorOptions& own = node.spec->options;
+  const NodeSpec& node = *plan_.nodes[ended.delivery.node].spec;
+  const ExecutorOptions& own = node.options;
   const TriageAgent<Inner> agent(try_once,
                                  own.policy ? for_the_workflow(own, ended) : fail_at_once(),
-                                 {.name = node.spec->id,
+                                 {.name = node.id,
                                   .version = own.version,
                                   .store = options_.store,
                                   .limits = own.limits.value_or(Limits{}),
                                   .clock = lending_});
-  const Json task = executor_task(ended.delivery);
   // Uses the workflow's current deadline, not the one in force when this run began. The workflow
   // has already checked which of its parts may differ.
   const ResumeOptions options{.accept_changed = true,
                               .run = {.deadline = attempt_.deadline(), .parent = &attempt_},
                               .revive = options_.revive};
-  const auto go_on = [&]() -> Result<Json> {
-    if (!options_.store) return agent.run(task, options.run);
-    const RunId id = inner_run_id(attempt_.run_id(), show(task));
-    Result<Json> done = agent.run_or_resume(id, task, options);
-    // It asked and has no answer yet, or its hook failed and its state was lost.
-    if (done && !called && done.value().is_null()) {
-      TRIAGE_TRYV(triage::detail::run_catching([&] { return options_.store->erase(id); }));
-      done = agent.run_or_resume(id, task, options);
-    }
-    if (done || called) return done;
-    // The executor's run had already failed before this run was continued. Aborted and poisoned
-    // runs stay as they are, unless they are revived.
-    const bool failed_before = done.error().code == Errc::escalated;
-    if (failed_before && (options_.retry_failed || decided.newest)) {
-      return agent.resume_run(id, options);
-    }
-    // A run below it waits for a decision, which may have been made.
-    const auto& waits = done.error().suspension();
-    if (waits && !waits->until) return agent.resume_run(id, options);
-    return done;
-  };
-  Result<Json> done = go_on();
+  const Json task = executor_task(ended.delivery);
+  if (!options_.store) {
+    take_result(ended, called, agent.run(task, options.run));
+    return;
+  }
+  const RunId id = inner_run_id(attempt_.run_id(), show(task));
+  const bool retries = options_.retry_failed || decided.newest;
+  take_result(ended, called,
+              result_of_run(agent, {*options_.store, id, task, options, retries, called}));
+}
+
+// What has come of the executor's run, unless this process has just seen it itself.
+void Driver::take_result(Ended& ended, bool called, Result<Json> done) {
   if (!done) {
     ended.status = ended.decides ? Status::parked : Status::failed;
     ended.thrown = nullptr;
@@ -220,7 +239,8 @@ void Driver::call_under_policy(Ended& ended) {
     return;
   }
   if (ended.status == Status::parked || (called && ended.status == Status::done)) return;
-  const std::string key = finished_key(node.path, ended.delivery.occurrence);
+  const std::string key =
+      finished_key(plan_.nodes[ended.delivery.node].path, ended.delivery.occurrence);
   auto finished = from_stored(plan_, parts_, key, done.value());
   ended.status = finished ? Status::done : Status::failed;
   ended.thrown = nullptr;

@@ -113,6 +113,122 @@ Result<void> DeliveryCall::rest(Duration& look) {
   return waited_enough();
 }
 
+// An act on a resource, in a run of its own.
+class ResourceAction {
+ public:
+  ResourceAction(DeliveryCall& call, CheckpointStore& store, const ResourceAct& act)
+      : call_(call),
+        around_(call.around_),
+        store_(store),
+        act_(act),
+        turn_(inner_run_id(root(), show(Json{{"resource", act.resource}}))),
+        task_{{"resource", act.resource}, {"key", act.key}},
+        own_(inner_run_id(root(), show(task_))) {
+    if (act.arguments != nullptr) {
+      arguments_ = digest_of(std::make_shared<const Json>(*act.arguments));
+    }
+  }
+
+  // Waits for its turn. Exceptions of the act propagate.
+  [[nodiscard]] Result<Json> perform() {
+    const auto place = line_up();  // Kept until the end.
+    if (!place) return place.error();
+    const TriageAgent<Act> agent([this](const Json&, Attempt& attempt) { return once(attempt); },
+                                 fail_at_once(),
+                                 {.name = "resource",
+                                  .store = around_.store,
+                                  .clock = around_.given_clock,
+                                  .reconciliations = *around_.reconciliations});
+    const ResumeOptions options{
+        .run = {.deadline = call_.inner_.deadline(), .parent = &call_.inner_}, .revive = true};
+    bool began_at_once = false;
+    for (;;) {
+      auto done = agent.run_or_resume(own_, task_, options);
+      if (thrown_) std::rethrow_exception(thrown_);
+      if (done) return agreed(done.value());
+      if (refused_) return *std::move(refused_);
+      const Errc code = done.error().code;
+      const bool somebody_is_at_it =
+          code == Errc::busy || (code == Errc::conflict && !std::exchange(began_at_once, true));
+      if (!somebody_is_at_it) return std::move(done).error();
+      TRIAGE_TRYV(call_.rest(look_));
+    }
+  }
+
+ private:
+  using Act = std::function<Result<Json>(const Json&, Attempt&)>;
+  using Place = std::optional<ResourceQueue::Place>;
+
+  // All branches have the same.
+  [[nodiscard]] RunId root() const {
+    const Json* origin = around_.before.find(root_key);
+    return origin != nullptr ? origin->get<RunId>() : around_.attempt.run_id();
+  }
+
+  // Behind those of this process who act on the same resource. No place if the act is already done:
+  // that is known at once, whoever holds the resource.
+  [[nodiscard]] Result<Place> line_up() {
+    const auto before = run_catching([&] { return store_.run(own_); });
+    if (before && before.value().status == RunStatus::finished) return outcome::success(Place());
+    // Runs with another store or origin act on another resource.
+    Place place(around_.body.resource_queue().enter(own_line(store_, turn_)));
+    if (place->is_first()) return outcome::success(std::move(place));
+    const Lent lent(*around_.work);
+    const triage::detail::LinkedStop either(
+        call_.stop_token(), around_.halt != nullptr ? around_.halt->waits() : std::stop_token());
+    if (!place->wait(around_.clock, call_.deadline(), either.token())) {
+      return call_.waited_enough();
+    }
+    return outcome::success(std::move(place));
+  }
+
+  [[nodiscard]] Result<Json> once(Attempt& attempt) {
+    ResourceTurn turn(store_, turn_, own_);
+    for (;;) {
+      TRIAGE_TRY(mine, turn.take());
+      if (mine) break;
+      TRIAGE_TRYV(call_.rest(look_));
+    }
+    try {
+      auto done = act_.arguments != nullptr
+                      ? attempt.try_effect(act_.key, *act_.arguments, act_.act, act_.options)
+                      : attempt.try_effect(act_.key, act_.act, act_.options);
+      if (!done) {
+        refused_ = done.error();  // More precise than the error of the run it ends.
+        return std::move(done).error();
+      }
+      return Json{{"arguments", arguments_}, {"result", std::move(done).value()}};
+    } catch (...) {
+      thrown_ = std::current_exception();
+      throw;
+    }
+  }
+
+  // What the act came to, unless it was done with other arguments.
+  [[nodiscard]] Result<Json> agreed(const Json& told) const {
+    if (!told.is_object() || !told.contains("arguments") || !told.contains("result")) {
+      return damaged_run(own_, "it tells no result of effect \"" + printable(act_.key) + "\"");
+    }
+    if (told["arguments"] == arguments_) return told["result"];
+    return Error{Errc::conflict, "effect \"" + printable(act_.key) + "\" on resource \"" +
+                                     printable(act_.resource) +
+                                     "\" was done with other arguments; give another effect "
+                                     "another key"};
+  }
+
+  DeliveryCall& call_;
+  const Surroundings& around_;
+  CheckpointStore& store_;
+  const ResourceAct& act_;
+  const RunId turn_;  // Names the resource.
+  const Json task_;
+  const RunId own_;
+  std::string arguments_{};
+  Duration look_ = first_look;
+  std::exception_ptr thrown_{};
+  std::optional<Error> refused_{};
+};
+
 Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
   TRIAGE_TRYV(check_act(act));
   if (!around_.store) {
@@ -120,84 +236,7 @@ Result<Json> DeliveryCall::act_on(const ResourceAct& act) {
                  "an effect on a resource needs a store that tells all who act "
                  "on it what has happened; a MemoryStore will do"};
   }
-  const Json* origin = around_.before.find(root_key);
-  const RunId root = origin != nullptr ? origin->get<RunId>() : around_.attempt.run_id();
-  const Json resource{{"resource", act.resource}};
-  const Json task{{"resource", act.resource}, {"key", act.key}};
-  const RunId own = inner_run_id(root, show(task));
-  const std::string arguments = act.arguments != nullptr
-                                    ? digest_of(std::make_shared<const Json>(*act.arguments))
-                                    : std::string();
-  // An effect that is already done returns at once, whoever holds the resource.
-  const auto before = run_catching([&] { return around_.store->run(own); });
-  const bool is_done = before && before.value().status == RunStatus::finished;
-  std::optional<ResourceQueue::Place> place;
-  if (!is_done) {
-    // Runs with another store or origin act on another resource.
-    place.emplace(around_.body.resource_queue().enter(
-        own_line(*around_.store, inner_run_id(root, show(resource)))));
-    if (!place->is_first()) {
-      const Lent lent(*around_.work);
-      const triage::detail::LinkedStop either(
-          stop_token(), around_.halt != nullptr ? around_.halt->waits() : std::stop_token());
-      if (!place->wait(around_.clock, deadline(), either.token())) return waited_enough();
-    }
-  }
-  Duration look = first_look;
-  std::exception_ptr thrown;
-  std::optional<Error> refused;
-  const std::function<Result<Json>(const Json&, Attempt&)> once =
-      [&](const Json&, Attempt& attempt) -> Result<Json> {
-    ResourceTurn turn(*around_.store, inner_run_id(root, show(resource)), own);
-    for (;;) {
-      TRIAGE_TRY(mine, turn.take());
-      if (mine) break;
-      TRIAGE_TRYV(rest(look));
-    }
-    try {
-      auto done = act.arguments != nullptr
-                      ? attempt.try_effect(act.key, *act.arguments, act.act, act.options)
-                      : attempt.try_effect(act.key, act.act, act.options);
-      if (!done) {
-        refused = done.error();  // More precise than the error of the run it ends.
-        return std::move(done).error();
-      }
-      return Json{{"arguments", arguments}, {"result", std::move(done).value()}};
-    } catch (...) {
-      thrown = std::current_exception();
-      throw;
-    }
-  };
-  const TriageAgent<std::function<Result<Json>(const Json&, Attempt&)>> agent(
-      once, fail_at_once(),
-      {.name = "resource",
-       .store = around_.store,
-       .clock = around_.given_clock,
-       .reconciliations = *around_.reconciliations});
-  const ResumeOptions options{.run = {.deadline = inner_.deadline(), .parent = &inner_},
-                              .revive = true};
-  bool began_at_once = false;
-  for (;;) {
-    auto done = agent.run_or_resume(own, task, options);
-    if (thrown) std::rethrow_exception(thrown);
-    if (refused && !done) return *std::move(refused);
-    const bool conflict = !done && done.error().code == Errc::conflict;
-    if ((!done && done.error().code == Errc::busy) ||
-        (conflict && !std::exchange(began_at_once, true))) {  // Somebody else is at it.
-      TRIAGE_TRYV(rest(look));
-      continue;
-    }
-    if (!done) return std::move(done).error();
-    const Json& told = done.value();
-    if (!told.is_object() || !told.contains("arguments") || !told.contains("result")) {
-      return damaged_run(own, "it tells no result of effect \"" + printable(act.key) + "\"");
-    }
-    if (told["arguments"] == arguments) return told["result"];
-    return Error{Errc::conflict, "effect \"" + printable(act.key) + "\" on resource \"" +
-                                     printable(act.resource) +
-                                     "\" was done with other arguments; give another effect "
-                                     "another key"};
-  }
+  return ResourceAction(*this, *around_.store, act).perform();
 }
 
 }  // namespace triage::inline v0_1::workflow::detail
