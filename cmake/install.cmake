@@ -13,6 +13,17 @@ foreach(part Sqlite Redis Postgres Stores Yaml Llm)
   endif()
 endforeach()
 
+# What the package asks for again where it is used.
+set(triage_has_libcrypto OFF)
+if(TARGET PkgConfig::triage_libcrypto)
+  set(triage_has_libcrypto ON)
+endif()
+set(triage_optional_stores "")
+foreach(store sqlite redis postgres)
+  if(TARGET triage_${store})
+    list(APPEND triage_optional_stores ${store})
+  endif()
+endforeach()
 configure_package_config_file(cmake/triageConfig.cmake.in ${PROJECT_BINARY_DIR}/triageConfig.cmake
   INSTALL_DESTINATION ${triage_package_dir} NO_SET_AND_CHECK_MACRO)
 # No API promise before 1.0: another minor version does not fit.
