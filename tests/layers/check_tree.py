@@ -3,6 +3,7 @@
 
 Usage: check_tree.py ROOT. Prints one line per violation and exits with 1 if there is one.
 """
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -91,6 +92,8 @@ LONG_FILES = {
 }
 # Programs that kill real processes at random moments of real time.
 MAY_SLEEP = {"tests/crash/campaign.cpp"}
+# A source in a list of a CMake file, with the variable that its path begins with.
+LISTED = re.compile(r"(\$\{\w+\}/)?[\w./-]+\.[ch]pp")
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.M)
 
 
@@ -214,6 +217,17 @@ def check_code(file, text, problems):
         problems.append(f"{file}: tests do not sleep; use the simulated clock or wait on a condition")
 
 
+def check_lists(file, text, problems):
+    """Lists of sources in a CMake file are sorted, so that two branches that add to one seldom meet."""
+    words = re.findall(r"[()]|[^\s()]+", re.sub(r"#[^\n]*", "", text))
+    for folder, run in itertools.groupby(words, lambda word: (found := LISTED.fullmatch(word)) and (found[1] or "here")):
+        names = list(run)
+        for name, least in zip(names, sorted(names)) if folder else ():
+            if name != least:
+                problems.append(f"{file}: {least} must be listed before {name}")
+                break
+
+
 def check_text(file, text, problems):
     found = re.search(r"\b(TODO|FIXME|XXX)\b", text)
     if found:
@@ -229,6 +243,9 @@ def check_tree(root):
     for file in files_in(root, TEXT_DIRS):
         if not file.startswith("tests/layers/") and "__pycache__" not in file:
             check_text(file, (root / file).read_bytes().decode("utf-8", "replace"), problems)
+    for file in ["CMakeLists.txt", *files_in(root, TEXT_DIRS)]:
+        if file.endswith((".cmake", "CMakeLists.txt")) and (root / file).is_file():
+            check_lists(file, (root / file).read_text(encoding="utf-8"), problems)
     return problems
 
 

@@ -32,6 +32,7 @@ CLEAN = {
     "cli/main.cpp": HEAD + '#include <CLI/CLI.hpp>\n#include "arguments/open_store.hpp"\n#include "triage/triage.hpp"\n',
     "tests/retry.test.cpp": HEAD + '#include "run/run.hpp"\n// no std::regex, no thread_local here\n',
     "scripts/setup": "#!/bin/sh\n",
+    "CMakeLists.txt": "add_library(it a.cpp b.cpp)\nadd_library(other\n  a.cpp  # Why.\n  a/b.cpp\n  a_b.cpp ${HERE}/a.cpp)\n",
 }
 
 # file, text, expected message
@@ -78,6 +79,9 @@ PLANTED = [
     ("tests/base/json.test.cpp", HEAD + "void f() { std::this_thread::sleep_for(1s); }\n", "do not sleep"),
     ("scripts/setup", "#!/bin/sh\n# TODO: write this\n", "setup:2: contains TODO"),
     ("docs/events.md", "FIXME\n", "contains FIXME"),
+    ("CMakeLists.txt", "add_library(it a.cpp c.cpp b.cpp)\n", "b.cpp must be listed before c.cpp"),
+    ("lab/CMakeLists.txt", "add_library(lab\n  HEADERS\n    b.hpp\n    a.hpp)\n", "a.hpp must be listed before b.hpp"),
+    ("cmake/more.cmake", "set(those ${HERE}/b.cpp ${HERE}/a.cpp)\n", "${HERE}/a.cpp must be listed before ${HERE}/b.cpp"),
 ]
 
 
