@@ -15,7 +15,12 @@ import os
 import platform
 import re
 import sys
+from pathlib import Path
 from typing import NamedTuple
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+from pages import write_between  # noqa: E402
 
 BEGIN = "<!-- table: written by scripts/bench -->"
 END = "<!-- end of table -->"
@@ -202,20 +207,9 @@ def table(lines):
                      for entry in [head, rule, *lines])
 
 
-def write_between_markers(path, text):
-    with open(path, encoding="utf-8") as file:
-        document = file.read()
-    before, found, rest = document.partition(BEGIN)
-    _, closed, after = rest.partition(END)
-    if not found or not closed:
-        sys.exit(f"report: {path} has no markers '{BEGIN}' and '{END}'")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
-
-
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--write")
+    parser.add_argument("--write", type=Path)
     parser.add_argument("--data-on", default="unknown")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
@@ -227,7 +221,7 @@ def main():
     reached = sum(entry[3] == "reached" for entry in lines)
     print(f"\n{reached} reached, {len(ROWS) - reached} missed")
     if arguments.write:
-        write_between_markers(arguments.write, text)
+        write_between(arguments.write, BEGIN, END, text)
     return 1 if missing else 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/bench-peers on a machine without any client of a registry, and its medians and ratios on made-up figures."""
+"""scripts/bench_peers on a machine without any client of a registry, and its medians and ratios on made-up figures."""
 import importlib.machinery
 import importlib.util
 import subprocess
@@ -7,8 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parent.parent.parent / "scripts/bench-peers"
+SCRIPT = Path(__file__).resolve().parent.parent.parent / "scripts/bench_peers"
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(SCRIPT.parent))  # Its modules.
 
 
 def stand_in(folder, name, figures):
@@ -40,7 +41,7 @@ def medians(folder):
     commands = {"fast": [stand_in(folder, "fast", [100.0, 9e9, 120.0])], "slow": [stand_in(folder, "slow", [4e5, 3e5, 5e5])]}
     rows = script.measured(stand_in(folder, "ours", [2000.0, 1000.0, 500.0]), commands, folder / "scratch", 3)
     assert rows == [("a step", 1000.0, [("fast", 120.0, 0.12), ("slow", 4e5, 400.0)])], rows
-    assert "| a step | 1 µs | fast 120 ns (0.12 ×); slow 400 µs (400 ×) |" in script.table(rows, 3)
+    assert "| a step | 1 µs | fast 120 ns (0.12 ×); slow 400 µs (400 ×) |" in script.report(rows, 3)
 
 
 if __name__ == "__main__":
