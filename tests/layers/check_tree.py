@@ -47,6 +47,41 @@ WINGS = {
     "supervise": [{"spec"}, {"process"}, {"protocol", "workspace", "attempt"}, {"adapters"}, {""}],
     "cli": [{"", "late"}, {"arguments", "render"}, {"documents"}, {"programs"}, {"workflows"}, {"commands"}],
 }
+# Which rooms of src/ the code outside of it may enter, and what for. Whoever is not here enters none; tests enter all.
+REACH = {
+    "workflow": {
+        "base": "calls of user code that may throw, hashes, words of JSON",
+        "journal": "a run's stored suspensions and signals, read for a workflow's requests",
+        "run": "earlier() of two deadlines, and a stop token linked from two",
+        "storage": "the rules for labels, and the checkpoints that a run returned to",
+    },
+    "policies": {
+        "base": "letters without a locale",
+        "seams": "the names of recovery actions",
+    },
+    "stores": {
+        "base": "calls of drivers that may throw, digests, UTF-8",
+        "journal": "the heads of CBOR",
+        "storage": "what all stores have in common: busy runs, owners, halves of an import",
+    },
+    "lab": {
+        "contract": "a replay asks which subgoals are open",
+        "effects": "a confirmation knows the cause of a refused effect",
+        "journal": "a replay reads failures and suspensions from records",
+        "run": "a replay drives the state machine of a run",
+    },
+    "training": {
+        "classifier/text": "the text model is what it fits",
+        "classifier/undress": "endings of a text are features",
+        "evidence": "findings are the model's input",
+        "journal": "causes as corrections store them",
+    },
+    "tools": {
+        "classifier/blame": "fit_blame fits the weights there",
+        "classifier/phrases": "write_rules_words reads the table of rules",
+        "evidence": "eval_classifier asks each part of the classifier alone",
+    },
+}
 ROOM_FLOOR = {wing: {room: floor for floor, rooms in enumerate(floors) for room in rooms} for wing, floors in WINGS.items()}
 
 FLOOR_OF = {header: floor for floor, headers in enumerate(FLOORS) for header in headers}
@@ -83,8 +118,8 @@ FOREIGN = [
     (r"regex$", r"(?!)"),
 ]
 
-CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "lab", "llm", "observers", "training", "supervise", "cli", "tests", "examples", "bench"]
-TEXT_DIRS = CODE_DIRS + ["scripts", "cmake", "docs", ".ci", "tools"]
+CODE_DIRS = ["include", "src", "workflow", "policies", "stores", "testing", "lab", "llm", "observers", "training", "supervise", "cli", "tests", "examples", "bench", "tools"]
+TEXT_DIRS = CODE_DIRS + ["scripts", "cmake", "docs", ".ci"]
 MAX_LINES = 400
 # Files that may exceed the maximum length, with their limits.
 LONG_FILES = {
@@ -176,6 +211,14 @@ def may_enter(file, target):
     return None if floor_of[other] < floor_of[room] else f"the room {other or wing} does not lie below {room or wing}"
 
 
+def may_reach(file, room):
+    """Why `file` must not enter the room of src/, or None."""
+    wing = file.split("/")[0]
+    if wing in {"src", "include", "tests"} or room in REACH.get(wing, {}):
+        return None
+    return f"{wing}/ does not enter {room}: see REACH in tests/layers/check_tree.py"
+
+
 def check_includes(root, file, text, problems):
     for target in INCLUDE.findall(text):
         ours = re.fullmatch(r"triage/(.+)\.hpp", target)
@@ -193,9 +236,9 @@ def check_includes(root, file, text, problems):
             problems.append(f"{file}: a public header must not include the private {target}")
         if file.startswith("supervise/") and target.startswith("cli/"):
             problems.append(f"{file}: must not include {target}: the command stands above what it supervises with")
-        if re.match(r"(supervise|cli|examples)/", file) and (root / "src" / target).is_file() \
-                and not (root / Path(file).parent / target).is_file():
-            problems.append(f"{file}: must not include the private {target}")
+        if (root / "src" / target).is_file() and not (root / Path(file).parent / target).is_file() \
+                and (why := may_reach(file, room_of(f"src/{target}"))):
+            problems.append(f"{file}: must not include the private {target}: {why}")
 
 
 def check_code(file, text, problems):
