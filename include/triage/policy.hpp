@@ -116,7 +116,6 @@ struct FailureContext {
   std::vector<std::string> tools{};     // Names in the contract's manifest; empty without one.
   std::optional<std::string> incomplete_subgoal{};  // The contract's first open one.
   std::string run_id{};                             // Empty if the run has needed none.
-  std::string last_checkpoint{};     // Id of the newest checkpoint; empty if there is none.
   std::vector<std::string> notes{};  // Problems while handling this failure: exceptions from hooks,
                                      // strategies and classifiers, store errors.
   // The whole contract, schemas included; null without one.

@@ -141,9 +141,6 @@ Case Replayer::case_of(const Record& record, const Json& body) const {
   if (const auto task = journal_.start().find("task"); task != journal_.start().end()) {
     context.task = task->is_string() ? task->get<std::string>() : show(*task);
   }
-  if (const Sequence latest = journal_.latest().info.id.sequence; latest != 0) {
-    context.last_checkpoint = to_string(CheckpointId{journal_.run(), latest});
-  }
   if (contract_) {
     context.contract = contract_;
     for (const ToolContract& tool : contract_->tools) context.tools.push_back(tool.name);

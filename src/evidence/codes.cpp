@@ -150,11 +150,6 @@ std::optional<CodeRule> look_up(const CodeRow<Code> (&rows)[size], Code code) no
   return std::nullopt;
 }
 
-std::optional<CodeMeaning> meaning_of(const std::optional<CodeRule>& rule) noexcept {
-  if (!rule || rule->meaning.confidence == 0) return std::nullopt;
-  return rule->meaning;
-}
-
 }  // namespace
 
 std::optional<CodeRule> http_rule(int status) noexcept { return look_up(http_rows, status); }
@@ -175,20 +170,10 @@ std::optional<CodeRule> error_code_rule(const std::error_code& code) noexcept {
   return look_up(errno_rows, static_cast<std::errc>(condition.value()));
 }
 
-std::optional<CodeMeaning> http_meaning(int status) noexcept {
-  return meaning_of(http_rule(status));
-}
-
-std::optional<CodeMeaning> json_rpc_meaning(int code) noexcept {
-  return meaning_of(json_rpc_rule(code));
-}
-
-std::optional<CodeMeaning> grpc_meaning(int status) noexcept {
-  return meaning_of(grpc_rule(status));
-}
-
 std::optional<CodeMeaning> error_code_meaning(const std::error_code& code) noexcept {
-  return meaning_of(error_code_rule(code));
+  const auto rule = error_code_rule(code);
+  if (!rule || rule->meaning.confidence == 0) return std::nullopt;
+  return rule->meaning;
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -53,9 +53,6 @@ struct CodeRule {
 [[nodiscard]] std::optional<CodeRule> error_code_rule(const std::error_code& code) noexcept;
 
 // Empty for a code that does not determine a type.
-[[nodiscard]] std::optional<CodeMeaning> http_meaning(int status) noexcept;
-[[nodiscard]] std::optional<CodeMeaning> json_rpc_meaning(int code) noexcept;
-[[nodiscard]] std::optional<CodeMeaning> grpc_meaning(int status) noexcept;
 [[nodiscard]] std::optional<CodeMeaning> error_code_meaning(const std::error_code& code) noexcept;
 
 }  // namespace triage::inline v0_1::detail

@@ -194,11 +194,7 @@ void Run::complete_context() {
     auto open = open_subgoals(*context.contract, context.trajectory);
     if (!open.empty()) context.incomplete_subgoal = std::move(open.front());
   }
-  if (b.store) {
-    context.run_id = id();
-    const Sequence latest = b.journal.latest().info.id.sequence;
-    context.last_checkpoint = latest == 0 ? "" : to_string(CheckpointId{id(), latest});
-  }
+  if (b.store) context.run_id = id();
 }
 
 void Run::measure_time() {

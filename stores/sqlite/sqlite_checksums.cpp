@@ -4,6 +4,8 @@
 #include "triage/record.hpp"
 
 #include <array>
+#include <cstdint>
+#include <string_view>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -47,11 +49,6 @@ void add_checksum_function(SQLite::Database& database) {
                                  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nullptr,
                                  &checksum, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) throw SQLite::Exception(database.getHandle(), code);
-}
-
-std::int64_t key_value_checksum(std::string_view space, std::string_view key, std::uint64_t version,
-                                std::string_view bytes) {
-  return add_bytes(bytes, add_number(version, add_bytes(key, add_bytes(space, 0))));
 }
 
 }  // namespace triage::inline v0_1::detail

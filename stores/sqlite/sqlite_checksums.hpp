@@ -4,8 +4,7 @@
 
 #include "sqlite_database.hpp"
 
-#include <cstdint>
-#include <string_view>
+#include <string>
 
 namespace triage::inline v0_1::detail {
 
@@ -22,8 +21,5 @@ inline constexpr const char* value_checksum = "triage_checksum(space, key, versi
 // Adds triage_checksum(VALUE, …) to the connection: CRC-32C over all values; a number counts as 8
 // bytes, little endian, a text or blob as its length in the same form, and its bytes.
 void add_checksum_function(SQLite::Database& database);
-
-[[nodiscard]] std::int64_t key_value_checksum(std::string_view space, std::string_view key,
-                                              std::uint64_t version, std::string_view bytes);
 
 }  // namespace triage::inline v0_1::detail
