@@ -207,6 +207,19 @@ TEST_CASE("the recording observer keeps copies of what a run told it", "[testing
   CHECK(observer->events().empty());
 }
 
+TEST_CASE("the recording observer keeps what an event says about an error", "[testing][observer]") {
+  const Error error{Errc::io, "the disk is full"};
+  RecordingObserver observer;
+  observer.on_event({.kind = EventKind::store_detached, .error = &error});
+  observer.on_event({.kind = EventKind::run_started});
+  const auto events = observer.events();
+  REQUIRE(events.size() == 2);
+  CHECK(events[0].error_code == Errc::io);
+  CHECK(events[0].error_detail == "the disk is full");
+  CHECK_FALSE(events[1].error_code);
+  CHECK(events[1].error_detail.empty());
+}
+
 TEST_CASE("a setting that the limits never reach is told as an event", "[testing][observer]") {
   const auto observer = std::make_shared<RecordingObserver>();
   ScriptedAgent script;

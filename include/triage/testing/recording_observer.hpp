@@ -24,7 +24,7 @@ struct RecordedEvent {
   std::optional<RecoveryAction::Kind> action{};
   std::string step_action{};
   std::optional<Errc> error_code{};
-  std::string error_detail{};
+  std::string error_detail{};  // Empty without an error.
 };
 
 // Thread-safety: all members may be called from several threads at once.
