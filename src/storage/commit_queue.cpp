@@ -4,8 +4,6 @@
 #include "base/may_pass.hpp"
 #include "base/run_catching.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -64,13 +62,12 @@ void RunWriter::fail(Error why) noexcept {
 
 CommitQueue::CommitQueue(CheckpointStore& store)
     : store_(store),
-      pid_(::getpid()),
       takes_background_(store.capabilities().background_appends &&
                         store.capabilities().durability != Durability::none) {}
 
 CommitQueue::~CommitQueue() { stop(); }
 
-bool CommitQueue::is_foreign() const noexcept { return ::getpid() != pid_; }
+bool CommitQueue::is_foreign() const noexcept { return !process_.is_here(); }
 
 void CommitQueue::stop() noexcept {
   if (is_foreign()) return;  // fork() did not copy the thread.

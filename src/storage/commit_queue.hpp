@@ -7,6 +7,7 @@
 // (Handing over to a writer thread costs 8 times as much as a commit.)
 
 #include "storage/commit_turns.hpp"
+#include "storage/own_process.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/record.hpp"
 
@@ -105,7 +106,7 @@ class CommitQueue {
   void run_thread(const std::stop_token& stop);
 
   CheckpointStore& store_;
-  const int pid_;
+  const OwnProcess process_{};
   const bool takes_background_;
   CommitTurns turns_;  // Taken before any run's mutex.
   std::mutex mutex_;   // Guards the members below; taken after a run's mutex.

@@ -205,7 +205,7 @@ bool exists(const std::string& path) noexcept {
 
 // Given up although a process that was forked meanwhile has the file open; but not by that one.
 FileLock::~FileLock() {
-  if (file_.handle() >= 0 && ::getpid() == process_) ::flock(file_.handle(), LOCK_UN);
+  if (file_.handle() >= 0 && process_.is_here()) ::flock(file_.handle(), LOCK_UN);
 }
 
 Result<FileLock> FileLock::take(const std::string& path, bool shared,

@@ -2,6 +2,7 @@
 #pragma once
 // Files and locks of the JSON-file store: all of its system calls.
 
+#include "storage/own_process.hpp"
 #include "triage/result.hpp"
 
 #include <sys/stat.h>
@@ -85,9 +86,9 @@ class FileLock {
                                              std::chrono::milliseconds timeout);
 
  private:
-  explicit FileLock(File file) noexcept : file_(std::move(file)), process_(::getpid()) {}
+  explicit FileLock(File file) noexcept : file_(std::move(file)) {}
   File file_;
-  pid_t process_;
+  OwnProcess process_{};
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -3,10 +3,10 @@
 
 #include "json_file_store.hpp"
 #include "left_over.hpp"
+#include "storage/run_query.hpp"
 #include "triage/detail/try.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -83,15 +83,6 @@ Result<void> prepare(const std::string& folder, const JsonFileOptions& options) 
   return outcome::success();
 }
 
-bool matches(const RunInfo& info, const RunQuery& query) {
-  return (query.agent.empty() || info.agent == query.agent) &&
-         (query.label.empty() || info.label == query.label) &&
-         (query.parent.empty() || info.parent == query.parent) &&
-         (!query.status || info.status == *query.status) &&
-         (!query.started_since || info.started >= *query.started_since) &&
-         (!query.started_until || info.started < *query.started_until);
-}
-
 // The runs with a first segment in the folder.
 Result<std::vector<RunId>> ids_in(const std::string& folder) {
   auto names = names_in(folder);
@@ -117,7 +108,6 @@ Result<std::vector<RunId>> ids_in(const std::string& folder) {
 JsonFileJournals::JsonFileJournals(std::string folder, const JsonFileOptions& options)
     : folder_(std::move(folder)),
       options_(options),
-      pid_(::getpid()),
       mark_(real_random()->next(), !options.read_only),
       keys_(folder_, options.durability == Durability::power, options.busy_timeout,
             options.read_only) {}
@@ -128,12 +118,7 @@ StoreCapabilities JsonFileJournals::capabilities() const noexcept {
           .renew_every = options_.lease_timeout / 3};
 }
 
-Result<void> JsonFileJournals::usable() const {
-  if (::getpid() == pid_) return outcome::success();
-  return Error{Errc::unsupported,
-               "this JSON-file store was opened before fork() and cannot be used in the child; "
-               "open it there"};
-}
+Result<void> JsonFileJournals::usable() const { return process_.check("JSON-file"); }
 
 Result<void> JsonFileJournals::writable() const {
   TRIAGE_TRYV(usable());
@@ -171,13 +156,9 @@ Result<std::vector<RunInfo>> JsonFileJournals::runs(const RunQuery& query) {
       info = RunInfo{.id = id, .status = RunStatus::failed, .damaged = true};
     }
     if (!info) return info.error();
-    if (matches(info.value(), query)) found.push_back(std::move(info).value());
+    if (fits(info.value(), query)) found.push_back(std::move(info).value());
   }
-  std::sort(found.begin(), found.end(), [](const RunInfo& a, const RunInfo& b) {
-    return a.started != b.started ? a.started > b.started : a.id > b.id;
-  });
-  if (query.limit != 0 && found.size() > query.limit) found.resize(query.limit);
-  return outcome::success(std::move(found));
+  return outcome::success(newest_first(std::move(found), query.limit));
 }
 
 Result<JournalReading> JsonFileJournals::read(const RunId& run, SequenceRange range) {

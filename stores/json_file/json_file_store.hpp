@@ -4,12 +4,11 @@
 
 #include "key_log.hpp"
 #include "run_file.hpp"
+#include "storage/own_process.hpp"
 #include "storage/owner_mark.hpp"
 #include "triage/compaction.hpp"
 #include "triage/repair.hpp"
 #include "triage/stores/json_file.hpp"
-
-#include <sys/types.h>
 
 #include <map>
 #include <mutex>
@@ -92,7 +91,7 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns, public
 
   const std::string folder_;
   const JsonFileOptions options_;
-  const pid_t pid_;
+  const OwnProcess process_{};
   mutable std::mutex mutex_;  // Guards the members below; held while writing.
   OwnerMark mark_;
   std::map<RunId, Held, std::less<>> held_{};

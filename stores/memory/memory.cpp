@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/stores/memory.hpp"
 
+#include "storage/run_query.hpp"
 #include "triage/detail/same_record.hpp"
 
 #include <algorithm>
@@ -224,21 +225,9 @@ Result<std::vector<RunInfo>> MemoryStore::runs(const RunQuery& query) {
   const std::scoped_lock lock(data_->mutex);
   std::vector<RunInfo> matching;
   for (const auto& [id, stored] : data_->runs) {
-    const RunInfo& info = stored.info;
-    if ((query.agent.empty() || info.agent == query.agent) &&
-        (query.label.empty() || info.label == query.label) &&
-        (query.parent.empty() || info.parent == query.parent) &&
-        (!query.status || info.status == *query.status) &&
-        (!query.started_since || info.started >= *query.started_since) &&
-        (!query.started_until || info.started < *query.started_until)) {
-      matching.push_back(stored.seen());
-    }
+    if (detail::fits(stored.info, query)) matching.push_back(stored.seen());
   }
-  std::stable_sort(matching.begin(), matching.end(), [](const RunInfo& a, const RunInfo& b) {
-    return a.started != b.started ? a.started > b.started : a.id > b.id;
-  });
-  if (query.limit != 0 && matching.size() > query.limit) matching.resize(query.limit);
-  return outcome::success(std::move(matching));
+  return outcome::success(detail::newest_first(std::move(matching), query.limit));
 }
 
 Result<RunInfo> MemoryStore::run(const RunId& id) {

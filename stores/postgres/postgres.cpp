@@ -8,8 +8,6 @@
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -51,24 +49,18 @@ void take_record(const RunId& run, const PgRows& rows, JournalReading& out) {
 
 PostgresJournals::PostgresJournals(Connect connect, PostgresOptions options)
     : options_(std::move(options)),
-      pid_(::getpid()),
       pool_(connect, options_.timeout, options_.connections),
       listener_(std::move(connect), "work of \"" + options_.schema + "\""),
       mark_(real_random()->next(), !options_.read_only) {}
 
 PostgresJournals::~PostgresJournals() {
   stop_queue();
-  if (::getpid() == pid_) return;
+  if (process_.is_here()) return;
   pool_.abandon();
   listener_.abandon();
 }
 
-Result<void> PostgresJournals::usable() const {
-  if (::getpid() == pid_) return outcome::success();
-  return Error{Errc::unsupported,
-               "this PostgreSQL store was opened before fork() and cannot be used in the child; "
-               "open it there"};
-}
+Result<void> PostgresJournals::usable() const { return process_.check("PostgreSQL"); }
 
 std::string PostgresJournals::in_schema(std::string_view statement) const {
   std::string out;

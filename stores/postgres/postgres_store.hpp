@@ -4,13 +4,12 @@
 
 #include "postgres_connection.hpp"
 #include "postgres_listener.hpp"
+#include "storage/own_process.hpp"
 #include "storage/owner_mark.hpp"
 #include "triage/compaction.hpp"
 #include "triage/orphans.hpp"
 #include "triage/stores/postgres.hpp"
 #include "triage/wakes_workers.hpp"
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <map>
@@ -101,7 +100,7 @@ class PostgresJournals final : public PostgresStore,
   [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
 
   const PostgresOptions options_;
-  const pid_t pid_;
+  const OwnProcess process_{};
   Durability durability_ = Durability::none;
   PgPool pool_;
   PgListener listener_;

@@ -5,11 +5,11 @@
 #include "redis_numbers.hpp"
 #include "redis_scripts.hpp"
 #include "redis_store.hpp"
+#include "storage/run_query.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
 #include <hiredis/hiredis.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
@@ -31,34 +31,19 @@ std::int64_t server_ms(const redisReply& time) {
          number<std::int64_t>(text_of(time.element[1])) / 1'000;
 }
 
-bool matches(const RunInfo& info, const RunQuery& query) {
-  return (query.agent.empty() || info.agent == query.agent) &&
-         (query.label.empty() || info.label == query.label) &&
-         (query.parent.empty() || info.parent == query.parent) &&
-         (!query.status || info.status == *query.status) &&
-         (!query.started_since || info.started >= *query.started_since) &&
-         (!query.started_until || info.started < *query.started_until);
-}
-
 }  // namespace
 
 RedisJournals::RedisJournals(RedisAddress address, Connect connect, RedisOptions options)
     : options_(std::move(options)),
-      pid_(::getpid()),
       connection_(std::move(address), std::move(connect), options_.timeout),
       mark_(real_random()->next(), !options_.read_only) {}
 
 RedisJournals::~RedisJournals() {
   stop_queue();
-  if (::getpid() != pid_) connection_.abandon();
+  if (!process_.is_here()) connection_.abandon();
 }
 
-Result<void> RedisJournals::usable() const {
-  if (::getpid() == pid_) return outcome::success();
-  return Error{Errc::unsupported,
-               "this Redis store was opened before fork() and cannot be used in the child; open it "
-               "there"};
-}
+Result<void> RedisJournals::usable() const { return process_.check("Redis"); }
 
 Result<void> RedisJournals::writable() const {
   if (!options_.read_only) return outcome::success();
@@ -265,15 +250,11 @@ Result<std::vector<RunInfo>> RedisJournals::runs(const RunQuery& query) {
         continue;
       }
       if (!facts) return facts.error();
-      if (matches(facts.value().info, query)) found.push_back(std::move(facts.value().info));
+      if (fits(facts.value().info, query)) found.push_back(std::move(facts.value().info));
     }
   }
   forget_gone(gone);
-  std::sort(found.begin(), found.end(), [](const RunInfo& a, const RunInfo& b) {
-    return a.started != b.started ? a.started > b.started : a.id > b.id;
-  });
-  if (query.limit != 0 && found.size() > query.limit) found.resize(query.limit);
-  return outcome::success(std::move(found));
+  return outcome::success(newest_first(std::move(found), query.limit));
 }
 
 }  // namespace detail

@@ -3,11 +3,10 @@
 // The Redis store: its journals and leases.
 
 #include "redis_connection.hpp"
+#include "storage/own_process.hpp"
 #include "storage/owner_mark.hpp"
 #include "triage/compaction.hpp"
 #include "triage/stores/redis.hpp"
-
-#include <sys/types.h>
 
 #include <map>
 #include <mutex>
@@ -99,7 +98,7 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
   [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
 
   const RedisOptions options_;
-  const pid_t pid_;
+  const OwnProcess process_{};
   Durability durability_ = Durability::none;
   std::mutex acquiring_;
   std::mutex mutex_;  // Guards the members below.

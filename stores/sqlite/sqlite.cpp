@@ -22,7 +22,7 @@ SqliteJournals::SqliteJournals(std::unique_ptr<SqliteDatabase> database,
 
 SqliteJournals::~SqliteJournals() {
   stop_queue();
-  if (::getpid() != pid_) {
+  if (!process_.is_here()) {
     // SQLite forbids even closing a connection that was opened before fork().
     static_cast<void>(statements_.release());
     static_cast<void>(database_.release());
@@ -64,26 +64,19 @@ StoreCapabilities SqliteJournals::capabilities() const noexcept {
           .renew_every = lease_timeout_ / renewals_a_timeout};
 }
 
-Result<void> SqliteJournals::check_process() const {
-  if (::getpid() == pid_) return outcome::success();
-  return Error{Errc::unsupported,
-               "this SQLite store was opened before fork() and cannot be used in the child; open "
-               "the file again there"};
-}
-
 Error SqliteJournals::no_such_run(const RunId& run) const {
   return database_->error(Errc::not_found, "there is no run \"" + run + "\"");
 }
 
 void SqliteJournals::idle() {
-  if (::getpid() != pid_ || read_only_) return;
+  if (!process_.is_here() || read_only_) return;
   const std::scoped_lock lock(mutex_);
   release_again();
   database_->checkpoint_log();
 }
 
 std::string SqliteJournals::take_warning() {
-  if (!database_->has_warning() || ::getpid() != pid_) return {};
+  if (!database_->has_warning() || !process_.is_here()) return {};
   const std::scoped_lock lock(mutex_);
   return database_->take_warning();
 }

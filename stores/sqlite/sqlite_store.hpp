@@ -3,10 +3,9 @@
 // The SQLite store's implementation: statements, leases held, and the lock that guards them.
 
 #include "sqlite_database.hpp"
+#include "storage/own_process.hpp"
 #include "storage/owner_mark.hpp"
 #include "triage/compaction.hpp"
-
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -135,7 +134,7 @@ class SqliteJournals final : public SqliteStore, public CompactsRuns {
   // Runs `f` under the lock; no exception escapes, and none leaves a transaction open.
   template <class F>
   auto guarded(std::string_view doing, F&& f) -> decltype(f()) {
-    if (auto usable = check_process(); !usable) return std::move(usable).error();
+    if (auto usable = process_.check("SQLite"); !usable) return std::move(usable).error();
     const std::scoped_lock lock(mutex_);
     for (int look = 0, full = 0; look < most_looks;) {
       try {
@@ -166,7 +165,6 @@ class SqliteJournals final : public SqliteStore, public CompactsRuns {
     return guarded(doing, std::forward<F>(f));
   }
 
-  [[nodiscard]] Result<void> check_process() const;
   [[nodiscard]] OwnerLife life_of_owner(const RunRow& row) const;
   [[nodiscard]] bool owned(const RunRow& row) const;
   void release_again();
@@ -216,7 +214,7 @@ class SqliteJournals final : public SqliteStore, public CompactsRuns {
   [[nodiscard]] bool is_position(std::int64_t run, const RunId& id, Sequence at);
   [[nodiscard]] Result<std::optional<State>> quick_state(const CheckpointId& id);
 
-  const std::int64_t pid_ = ::getpid();
+  const OwnProcess process_{};
   const bool read_only_;
   const std::chrono::milliseconds lease_timeout_;
   std::mutex mutex_;
