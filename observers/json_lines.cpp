@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "triage/observers/json_lines.hpp"
 
+#include "triage/detail/utc_text.hpp"
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
 #include "triage/step.hpp"
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,20 +19,6 @@
 namespace triage::inline v0_1 {
 namespace {
 
-std::string time_text(WallTime time) {
-  const auto since = time.time_since_epoch();
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-  const auto when = static_cast<std::time_t>(seconds.count());
-  std::tm parts{};
-  char text[32] = "?";
-  if (::gmtime_r(&when, &parts) != nullptr) {
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  }
-  char part[8];
-  std::snprintf(part, sizeof part, ".%03dZ", static_cast<int>((since - seconds).count() % 1000));
-  return std::string(text) + part;
-}
-
 Json step_json(const Step& step) {
   Json json{{"action", step.action}};
   if (step.tool_called) json["tool"] = *step.tool_called;
@@ -43,7 +28,7 @@ Json step_json(const Step& step) {
 }
 
 std::string line_of(const Event& event) {
-  Json line{{"time", time_text(event.time)},
+  Json line{{"time", detail::utc_text_ms(event.time, "%Y-%m-%dT%H:%M:%S") + "Z"},
             {"event", std::string(to_string(event.kind))},
             {"run", event.run_id()},
             {"attempt", event.attempt}};

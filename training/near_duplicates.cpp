@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "near_duplicates.hpp"
 
+#include "triage/detail/fnv1a.hpp"
+
 #include <re2/re2.h>
 #include <algorithm>
 #include <string>
@@ -8,12 +10,12 @@
 namespace triage::training {
 namespace {
 
-constexpr std::uint64_t hash_seed = 14695981039346656037ULL;  // FNV-1a.
-constexpr std::uint64_t hash_prime = 1099511628211ULL;
+using detail::fnv1a;
+using detail::fnv1a_start;
 
-std::uint64_t hashed(std::uint64_t hash, std::string_view text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * hash_prime;
-  return (hash ^ 0xFFU) * hash_prime;
+// The hash goes on with a word and an end that stands in no text.
+std::uint64_t with_word(std::uint64_t hash, std::string_view word) {
+  return fnv1a("\xff", fnv1a(word, hash));
 }
 
 // Replaces quoted names, words with digits and compound names by one word each.
@@ -39,12 +41,12 @@ std::vector<std::uint64_t> trigrams(std::string_view text) {
   while (RE2::FindAndConsume(&rest, word, &found)) all.emplace_back(found.data(), found.size());
   std::vector<std::uint64_t> grams;
   if (all.size() < 3) {
-    std::uint64_t hash = hash_seed;
-    for (const std::string_view one : all) hash = hashed(hash, one);
+    std::uint64_t hash = fnv1a_start;
+    for (const std::string_view one : all) hash = with_word(hash, one);
     grams.push_back(hash);
   }
   for (std::size_t i = 0; i + 2 < all.size(); ++i) {
-    grams.push_back(hashed(hashed(hashed(hash_seed, all[i]), all[i + 1]), all[i + 2]));
+    grams.push_back(with_word(with_word(with_word(fnv1a_start, all[i]), all[i + 1]), all[i + 2]));
   }
   std::sort(grams.begin(), grams.end());
   grams.erase(std::unique(grams.begin(), grams.end()), grams.end());

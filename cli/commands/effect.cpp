@@ -7,6 +7,7 @@
 #include "supervise/attempt/verdict.hpp"
 #include "supervise/process/child.hpp"
 #include "supervise/process/file_descriptor.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -164,24 +165,13 @@ Json result_of(const Ran& ran) {
   const std::string shown = Json::parse(show(result))["out"];
   if (shown == ran.out) return result;
   result["out"] = shown;
-  std::string digits;
-  for (const char c : ran.out) {
-    constexpr std::string_view hex = "0123456789abcdef";
-    digits += hex[static_cast<unsigned char>(c) >> 4U];
-    digits += hex[static_cast<unsigned char>(c) & 15U];
-  }
-  result["out_hex"] = std::move(digits);
+  result["out_hex"] = detail::to_hex(ran.out);
   return result;
 }
 
 std::string bytes_of(const Json& result) {
-  const std::string digits = result.value("out_hex", "");
-  if (digits.empty()) return result.value("out", "");
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    bytes += static_cast<char>(std::strtol(digits.substr(i, 2).c_str(), nullptr, 16));
-  }
-  return bytes;
+  const auto bytes = detail::from_hex(result.value("out_hex", ""));
+  return bytes && !bytes->empty() ? *bytes : result.value("out", "");
 }
 
 ExitStatus replay(const Json& result) {

@@ -7,6 +7,7 @@
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
+#include "triage/detail/text_field.hpp"
 
 #include <cstdio>
 #include <limits>
@@ -22,10 +23,7 @@ struct ExplainArguments {
   bool json = false;
 };
 
-std::string text_in(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
+using detail::text_field;
 
 // "    - http_status: 429 asks to come back later (0.98)", one line a finding.
 std::string evidence_lines(const Json& fields) {
@@ -34,8 +32,8 @@ std::string evidence_lines(const Json& fields) {
   if (evidence == fields.end() || !evidence->is_array()) return lines;
   for (const Json& one : *evidence) {
     if (!one.is_object()) continue;
-    lines += "    - " + shorten(text_in(one, "source"), 40) + ": " +
-             shorten(text_in(one, "detail"), longest_detail);
+    lines += "    - " + shorten(text_field(one, "source"), 40) + ": " +
+             shorten(text_field(one, "detail"), longest_detail);
     if (const auto sure = one.find("confidence"); sure != one.end() && sure->is_number()) {
       char number[32];
       std::snprintf(number, sizeof number, " (%.2f)", sure->get<double>());

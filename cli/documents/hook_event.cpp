@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "hook_event.hpp"
 
+#include "triage/detail/fnv1a.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/detail/json_depth.hpp"
+#include "triage/detail/text_field.hpp"
 #include "triage/policies/risk_guard.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::cli {
-namespace {
 
-std::string text_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-}  // namespace
+using detail::text_field;
 
 Result<HookEvent> hook_event_from(const std::string& text) {
   if (detail::nested_deeper(text, max_json_depth)) {
@@ -30,11 +26,11 @@ Result<HookEvent> hook_event_from(const std::string& text) {
   if (!json.is_object()) {
     return Error{Errc::invalid_argument, "standard input has no JSON object: is this a hook?"};
   }
-  HookEvent event{.name = text_at(json, "hook_event_name"),
-                  .tool = text_at(json, "tool_name"),
+  HookEvent event{.name = text_field(json, "hook_event_name"),
+                  .tool = text_field(json, "tool_name"),
                   .input = json.value("tool_input", Json()),
                   .response = json.value("tool_response", json.value("error", Json())),
-                  .call = text_at(json, "tool_use_id"),
+                  .call = text_field(json, "tool_use_id"),
                   // Claude Code tells neither of a call.
                   .codex = json.contains("turn_id") || json.contains("model")};
   if (event.name.empty()) {
@@ -55,7 +51,7 @@ bool is_no_call(const std::string& text) {
   const Json json = detail::nested_deeper(text, max_json_depth) ? Json(Json::value_t::discarded)
                                                                 : Json::parse(text, nullptr, false);
   if (json.is_object()) {
-    name = text_at(json, "hook_event_name");
+    name = text_field(json, "hook_event_name");
   } else if (text.find("PreToolUse") == std::string::npos) {
     // What is left of it: the text behind the key.
     constexpr std::string_view key = "\"hook_event_name\"";
@@ -92,15 +88,10 @@ GuardVerdict judge_call(const HookEvent& event) {
   return risk_guard(std::move(rules))->judge(step);
 }
 
-// Collisions are harmless: an effect's arguments are compared too. Source: FNV-1a, 64 bits.
+// Collisions are harmless: an effect's arguments are compared too.
 std::string effect_key(const HookEvent& event) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : event.tool + "\n" + show(event.input)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return "hook:" + event.tool.substr(0, 200) + ":" + digits.data();
+  const std::uint64_t hash = detail::fnv1a(event.tool + "\n" + show(event.input));
+  return "hook:" + event.tool.substr(0, 200) + ":" + detail::hex_number(hash);
 }
 
 bool is_denied(const HookEvent& event, const GuardVerdict& verdict) noexcept {

@@ -2,12 +2,12 @@
 #include "render/output.hpp"
 
 #include "exit_status.hpp"
+#include "triage/detail/utc_text.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <iostream>
 #include <sstream>
 #include <utility>
@@ -26,22 +26,6 @@ std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
   }));
-}
-
-std::string format_time(WallTime time, const char* form) {
-  const auto since = time.time_since_epoch().count();
-  const auto seconds = static_cast<std::time_t>(since >= 0 ? since / 1000 : (since - 999) / 1000);
-  std::tm parts{};
-  char text[64] = "?";
-  if (::gmtime_r(&seconds, &parts) != nullptr) std::strftime(text, sizeof text, form, &parts);
-  return text;
-}
-
-std::string milliseconds_of(WallTime time) {
-  const auto milliseconds = ((time.time_since_epoch().count() % 1000) + 1000) % 1000;
-  char text[16];
-  std::snprintf(text, sizeof text, ".%03d", static_cast<int>(milliseconds));
-  return text;
 }
 
 // Wraps text at spaces to lines of at most `most` characters, indenting all but the first.
@@ -186,15 +170,11 @@ Result<void> flush_output() {
   return Error{Errc::io, "the output could not be written" + why};
 }
 
-std::string iso_time(WallTime time) {
-  return format_time(time, "%Y-%m-%dT%H:%M:%S") + milliseconds_of(time) + "Z";
-}
+std::string iso_time(WallTime time) { return detail::utc_text_ms(time, "%Y-%m-%dT%H:%M:%S") + "Z"; }
 
-std::string time_of_day(WallTime time) {
-  return format_time(time, "%H:%M:%S") + milliseconds_of(time);
-}
+std::string time_of_day(WallTime time) { return detail::utc_text_ms(time, "%H:%M:%S"); }
 
-std::string short_time(WallTime time) { return format_time(time, "%Y-%m-%d %H:%M:%S"); }
+std::string short_time(WallTime time) { return detail::utc_text(time, "%Y-%m-%d %H:%M:%S"); }
 
 std::string short_duration(std::chrono::milliseconds time) {
   const auto seconds = static_cast<double>(time.count()) / 1000;

@@ -3,6 +3,7 @@
 
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
+#include "triage/detail/text_field.hpp"
 #include "triage/repair.hpp"
 #include "triage/step.hpp"
 
@@ -26,9 +27,7 @@ T field(const Json& body, const char* key, T otherwise) {
     return otherwise;
   }
 }
-std::string text_field(const Json& body, const char* key) {
-  return field<std::string>(body, key, {});
-}
+using detail::text_field;
 
 std::string sentence_end(std::string text) {
   if (!text.empty() && std::string_view(".?!").find(text.back()) == std::string_view::npos) {

@@ -2,12 +2,12 @@
 // Builds a workflow from a workflow file.
 #include "workflow_file.hpp"
 
+#include "triage/detail/fnv1a.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/retry.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -86,14 +86,8 @@ auto question_of(const FileExecutor& executor, const Json& defaults) {
   });
 }
 
-// FNV-1a, 64 bits: only guards against accidents.
-std::string hash_of(const Json& json) {
-  std::uint64_t hash = 14'695'981'039'346'656'037U;
-  for (const char byte : show(json)) {
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
-  }
-  return std::to_string(hash);
-}
+// Only guards against accidents.
+std::string hash_of(const Json& json) { return std::to_string(detail::fnv1a(show(json))); }
 
 // Part of a task's fingerprint: another command or model makes it a different executor.
 std::string version_of(const std::string& description, const AgentSpec& agent) {

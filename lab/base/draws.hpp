@@ -2,8 +2,9 @@
 #pragma once
 // Random numbers derived from their purpose, so that they do not depend on the order of calls.
 
+#include "triage/detail/fnv1a.hpp"
+
 #include <cstdint>
-#include <string_view>
 
 namespace triage::inline v0_1::lab::detail {
 
@@ -24,13 +25,6 @@ template <class... Bits>
   return seed;
 }
 
-// Source: FNV-1a, G. Fowler, L. Noll, K.-P. Vo; 64 bits.
-[[nodiscard]] constexpr std::uint64_t hashed(std::string_view text,
-                                             std::uint64_t hash = 0xcbf29ce484222325ULL) noexcept {
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  }
-  return hash;
-}
+using triage::detail::fnv1a;
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -5,13 +5,13 @@
 #include "lab/experiment/experiment_sums.hpp"
 
 #include "triage/agent.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/stop.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -307,10 +307,7 @@ RunId experiment_run(const ExperimentOptions& options) {
   for (const Factor& factor : options.factors) {
     all["factors"].push_back(Json::array({factor.name, factor.levels}));
   }
-  char hash[20];
-  std::snprintf(hash, sizeof hash, "%016llx",
-                static_cast<unsigned long long>(detail::hashed(show(all))));
-  return options.name + "-" + hash;
+  return options.name + "-" + triage::detail::hex_number(detail::fnv1a(show(all)));
 }
 
 Result<ExperimentReport> run_experiment(const Trial& trial, const ExperimentOptions& options) {

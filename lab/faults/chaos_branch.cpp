@@ -69,7 +69,7 @@ ChaosBranch::ChaosBranch(std::shared_ptr<ChaosRoot> root, ChaosOptions options, 
     : root_(std::move(root)),
       options_(std::move(options)),
       name_(std::move(name)),
-      seed_(name_.empty() ? options_.seed : mixed(options_.seed, hashed(name_))) {}
+      seed_(name_.empty() ? options_.seed : mixed(options_.seed, fnv1a(name_))) {}
 
 std::string ChaosBranch::place_of(const Site& site) const {
   std::string place;
@@ -104,7 +104,7 @@ Visit ChaosBranch::planned_for(const std::string& place, std::uint64_t visit, Pl
 Visit ChaosBranch::drawn_for(const Site& site, const std::string& place, std::uint64_t visit,
                              Place kind) const {
   Visit met;
-  const std::uint64_t base = mixed(seed_, hashed(place), visit);
+  const std::uint64_t base = mixed(seed_, fnv1a(place), visit);
   const auto& rules = root_->mix.rules;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const FaultRule& rule = rules[i];

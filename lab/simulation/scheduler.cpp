@@ -117,7 +117,7 @@ void Scheduler::trace(std::string_view who, std::string_view what, std::string_v
                       std::uint64_t number) {
   ++events_;
   const auto time = static_cast<std::uint64_t>(elapsed().count());
-  hash_ = mixed(hash_, time, hashed(text, hashed(what, hashed(who))), number);
+  hash_ = mixed(hash_, time, fnv1a(text, fnv1a(what, fnv1a(who))), number);
   if (!keep_trace_) return;
   std::string line = format_duration(elapsed());
   line.append("  ").append(who).append(": ").append(what);

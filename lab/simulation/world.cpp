@@ -153,7 +153,7 @@ SeedReport WorldState::play(const std::function<void(World&)>& set_up) {
                     .figures = figures_,
                     .trace = scheduler_.take_trace()};
   for (const Injection& one : report.injected) {
-    report.trace_hash = mixed(report.trace_hash, hashed(one.place), one.visit, one.draw,
+    report.trace_hash = mixed(report.trace_hash, fnv1a(one.place), one.visit, one.draw,
                               static_cast<std::uint64_t>(one.fault));
   }
   for (Incarnation& life : lives_) life.kill();

@@ -68,7 +68,7 @@ class WorldState {
   [[nodiscard]] Ledger& ledger() noexcept { return ledger_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   [[nodiscard]] std::shared_ptr<Random> random(std::string_view name) const {
-    return seeded_random(mixed(seed_, hashed(name)));
+    return seeded_random(mixed(seed_, fnv1a(name)));
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contract/schema_nodes.hpp"
 
+#include "base/percent.hpp"
 #include "contract/schema_keywords.hpp"
 #include "triage/detail/try.hpp"
 
@@ -37,22 +38,6 @@ std::pair<std::string, std::string> split_fragment(const std::string& uri) {
   const std::size_t hash = uri.find('#');
   if (hash == std::string::npos) return {uri, ""};
   return {uri.substr(0, hash), uri.substr(hash + 1)};
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned char byte = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr ==
-            text.data() + i + 3) {
-      out += static_cast<char>(byte);
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
 }
 
 // The value a JSON Pointer refers to; null if there is none.
@@ -259,7 +244,8 @@ Result<void> SchemaNodes::resolve(std::size_t from, const char* keyword) {
   TRIAGE_TRY(target, find_target(node, reference, node.path + '/' + keyword));
   if (keyword[1] == 'd') {
     nodes_[from].dynamic = target;
-    const std::string fragment = percent_decoded(split_fragment(reference).second);
+    const std::string fragment =
+        *percent_decoded(split_fragment(reference).second, Malformed::keep);
     const std::string* anchor = text_member(*nodes_[target].json, "$dynamicAnchor");
     if (anchor != nullptr && *anchor == fragment) nodes_[from].dynamic_anchor = fragment;
     return outcome::success();
@@ -288,16 +274,17 @@ Result<std::size_t> SchemaNodes::find_target(const SchemaNode& node, const std::
     resource = named->second;
   }
   const SchemaNode start = nodes_[resource];
+  const std::string decoded = *percent_decoded(fragment, Malformed::keep);
   if (!fragment.empty() && fragment.front() != '/') {
-    const auto named = by_name_.find(start.base + '#' + percent_decoded(fragment));
+    const auto named = by_name_.find(start.base + '#' + decoded);
     if (named != by_name_.end()) return outcome::success(std::size_t{named->second});
   }
-  const Json* found = at_pointer(*start.json, percent_decoded(fragment));
+  const Json* found = at_pointer(*start.json, decoded);
   if (found == nullptr) {
     return schema_error(path, "leads to \"" + printable(reference).substr(0, 200) +
                                   "\", which is not in the schema");
   }
-  return add(*found, start.path + percent_decoded(fragment), start, resource);
+  return add(*found, start.path + decoded, start, resource);
 }
 
 // Replaces every target by the end of its chain of references.

@@ -3,10 +3,10 @@
 
 #include "journal/causes_json.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/detail/utc_text.hpp"
 #include "triage/json.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <ctime>
 #include <limits>
@@ -32,15 +32,6 @@ std::string known_types() {
 }
 
 bool letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-std::string iso_seconds(WallTime when) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
-  std::tm utc{};
-  if (::gmtime_r(&seconds, &utc) == nullptr) return {};
-  std::array<char, 32> text{};
-  text[std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc)] = '\0';
-  return text.data();
-}
 
 std::optional<WallTime> parse_seconds(const std::string& text) {
   std::tm utc{};
@@ -176,10 +167,14 @@ std::string origin_name(std::string_view text) {
 }
 
 std::string correction_line(const Correction& correction) {
-  Json row{{"text", correction.failure.text},         {"origin", correction.origin},
-           {"label", to_string(correction.type)},     {"reason", correction.reason},
-           {"codes", codes_json(correction.failure)}, {"kind", "correction"},
-           {"given", to_string(correction.given)},    {"when", iso_seconds(correction.when)}};
+  Json row{{"text", correction.failure.text},
+           {"origin", correction.origin},
+           {"label", to_string(correction.type)},
+           {"reason", correction.reason},
+           {"codes", codes_json(correction.failure)},
+           {"kind", "correction"},
+           {"given", to_string(correction.given)},
+           {"when", utc_text(correction.when, "%Y-%m-%dT%H:%M:%SZ")}};
   if (Json causes = causes_json(correction.failure.causes); !causes.empty()) {
     row["causes"] = std::move(causes);
   }

@@ -8,12 +8,6 @@
 
 namespace triage::inline v0_1::detail {
 
-std::string text_field(const Json& body, const char* key) {
-  if (!body.is_object()) return {};
-  const auto found = body.find(key);
-  return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::optional<WallTime> time_field(const Json& body, const char* key) {
   if (!body.is_object()) return {};
   const auto found = body.find(key);

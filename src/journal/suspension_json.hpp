@@ -3,6 +3,7 @@
 // How a suspension is stored and read back.
 
 #include "triage/checkpoint_store.hpp"
+#include "triage/detail/text_field.hpp"
 #include "triage/json.hpp"
 #include "triage/limits.hpp"
 #include "triage/policy.hpp"
@@ -46,7 +47,6 @@ struct Ticket {
 [[nodiscard]] Json newest_body(const JournalReading& reading, RecordKind kind);
 
 // Stored bodies are not trusted: a field of another type counts as absent.
-[[nodiscard]] std::string text_field(const Json& body, const char* key);
 [[nodiscard]] std::optional<WallTime> time_field(const Json& body, const char* key);
 [[nodiscard]] std::vector<std::string> names_field(const Json& body, const char* key);
 // So does a number that T cannot express.

@@ -2,9 +2,10 @@
 #include "storage/busy_run.hpp"
 
 #include "storage/owner_mark.hpp"
+#include "triage/detail/utc_text.hpp"
 #include "triage/json.hpp"
 
-#include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -30,11 +31,8 @@ std::string since(std::uint64_t start) {
   if (start == 0 || begin == 0 || ticks <= 0) return "";
   const std::time_t moment =
       begin + static_cast<std::time_t>(start / static_cast<std::uint64_t>(ticks));
-  std::tm parts{};
-  std::array<char, 40> text{};
-  if (::gmtime_r(&moment, &parts) == nullptr) return "";
-  std::strftime(text.data(), text.size(), ", since %Y-%m-%d %H:%M:%S UTC", &parts);
-  return text.data();
+  return utc_text(std::chrono::sys_seconds(std::chrono::seconds(moment)),
+                  ", since %Y-%m-%d %H:%M:%S UTC");
 }
 
 std::string name_of(std::int64_t process) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "interchange_lines.hpp"
 
+#include "triage/detail/hex.hpp"
 #include "triage/detail/json_depth.hpp"
 #include "triage/detail/try.hpp"
 
@@ -19,39 +20,13 @@ constexpr std::array<std::pair<OwnSpace, std::string_view>, 3> spaces = {{
     {OwnSpace::forks, "forks"},
 }};
 
-std::string hex_of(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * bytes.size());
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    hex.push_back(digits[value >> 4U]);
-    hex.push_back(digits[value & 15U]);
-  }
-  return hex;
-}
-
-// Empty unless it is an even number of lower-case hexadecimal digits.
-std::optional<std::string> bytes_of(std::string_view hex) {
-  if (hex.size() % 2 != 0) return std::nullopt;
-  const auto digit = [](char c) { return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c - '0'; };
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    for (const char c : hex.substr(i, 2)) {
-      if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
-    }
-    bytes.push_back(static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1])));
-  }
-  return bytes;
-}
-
 // A JSON string, or {"hex": digits} for text that is not UTF-8 or looks like such an object.
 Json text_json(const std::string& text) {
   try {
     static_cast<void>(Json(text).dump());
     return text;
   } catch (const Json::exception&) {
-    return {{"hex", hex_of(text)}};
+    return {{"hex", to_hex(text)}};
   }
 }
 
@@ -62,7 +37,7 @@ std::optional<std::string> text_in(const Json& line, const char* name) {
   if (!found->is_object() || !found->contains("hex") || !(*found)["hex"].is_string()) {
     return std::nullopt;
   }
-  return bytes_of((*found)["hex"].get<std::string>());
+  return from_hex((*found)["hex"].get<std::string>());
 }
 
 template <class T>
@@ -129,7 +104,7 @@ std::optional<Record> record_in(const Json& line) {
     bytes.emplace();
     encode_cbor(*body, *bytes);
   } else if (const auto hex = text_in(line, "body_cbor_hex")) {
-    bytes = bytes_of(*hex);
+    bytes = from_hex(*hex);
   }
   if (!bytes) return std::nullopt;
   return Record(*seq, *kind, to_time(*time),
@@ -178,7 +153,7 @@ void ExportWriter::record(const Record& record) {
   if (auto body = readable_body(bytes)) {
     value["body"] = *std::move(body);
   } else {
-    value["body_cbor_hex"] = hex_of(bytes);
+    value["body_cbor_hex"] = to_hex(bytes);
   }
   line(value);
 }

@@ -3,6 +3,7 @@
 
 #include "base/utf8.hpp"
 #include "journal/cbor_reader.hpp"
+#include "triage/detail/hex.hpp"
 
 #include <array>
 #include <bit>
@@ -28,7 +29,6 @@ bool all_plain(const char* bytes) noexcept {
 }
 
 void append_escaped(char c, std::string& out) {
-  constexpr std::string_view digits = "0123456789abcdef";
   switch (c) {
     case '"': out += "\\\""; return;
     case '\\': out += "\\\\"; return;
@@ -40,8 +40,7 @@ void append_escaped(char c, std::string& out) {
     default: break;
   }
   out += "\\u00";
-  out.push_back(digits[static_cast<unsigned char>(c) >> 4U]);
-  out.push_back(digits[static_cast<unsigned char>(c) & 15U]);
+  append_hex(c, out);
 }
 
 bool append_quoted(std::string_view text, std::string& out) {

@@ -2,6 +2,7 @@
 #include "lines.hpp"
 
 #include "cbor_text.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/detail/json_depth.hpp"
 #include "triage/detail/try.hpp"
 
@@ -13,7 +14,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::string_view before_crc = "{\"crc\":\"";
 constexpr std::size_t crc_digits = 8;
 constexpr std::size_t head_size = before_crc.size() + crc_digits + 2;  // Plus the quote and comma.
@@ -21,11 +21,7 @@ constexpr int deepest_line = max_body_depth + 2;
 
 std::string crc_text(std::string_view owner, std::string_view rest) {
   const std::uint32_t crc = crc32c(rest, crc32c(std::string_view("\0", 1), crc32c(owner)));
-  std::string text(crc_digits, '0');
-  for (std::size_t i = 0; i < crc_digits; ++i) {
-    text[i] = digits[(crc >> (4 * (crc_digits - 1 - i))) & 0xfU];
-  }
-  return text;
+  return hex_number(crc, crc_digits);
 }
 
 // Appends a JSON string; false for bytes that are not UTF-8.
@@ -36,28 +32,6 @@ bool quote(std::string_view text, std::string& out) {
   } catch (const Json::exception&) {
     return false;
   }
-}
-
-std::string hex(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    out.push_back(digits[static_cast<unsigned char>(c) >> 4U]);
-    out.push_back(digits[static_cast<unsigned char>(c) & 0xfU]);
-  }
-  return out;
-}
-
-std::optional<std::string> from_hex(std::string_view text) {
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::string out;
-  out.reserve(text.size() / 2);
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    const std::size_t high = digits.find(text[i]), low = digits.find(text[i + 1]);
-    if (high == digits.npos || low == digits.npos) return std::nullopt;
-    out.push_back(static_cast<char>(high << 4U | low));
-  }
-  return out;
 }
 
 std::string number(std::string_view name, std::int64_t value) {
@@ -96,7 +70,7 @@ void append_odd_body(std::string_view encoded, std::string& out) {
   out += "\"body\":";
   if (append_as_text(encoded, false, out)) return;
   out.resize(before);
-  out += "\"body_cbor_hex\":\"" + hex(encoded) + "\"";
+  out += "\"body_cbor_hex\":\"" + to_hex(encoded) + "\"";
 }
 
 // The checksum is filled in at the end.
@@ -174,7 +148,7 @@ bool is_sealed(std::string_view owner, std::string_view line) noexcept {
 std::string bytes_member(std::string_view name, std::string_view bytes) {
   std::string text = "\"" + std::string(name) + "\":";
   if (quote(bytes, text)) return text;
-  return "\"" + std::string(name) + "_hex\":\"" + hex(bytes) + "\"";
+  return "\"" + std::string(name) + "_hex\":\"" + to_hex(bytes) + "\"";
 }
 
 Result<std::string> bytes_of(const Json& line, const std::string& name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/stores/open_store.hpp"
 
+#include "base/percent.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/stores/json_file.hpp"
 #include "triage/stores/memory.hpp"
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
@@ -111,25 +111,9 @@ bool is_folder_of_files(const std::string& path) {
   return std::filesystem::exists(std::filesystem::path(path) / "store.json", ignored);
 }
 
-// With the characters that %XX stands for: servers' libraries read names so.
-std::string decoded(std::string_view name) {
-  std::string text;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    unsigned value = 0;
-    const char* const digits = name.data() + i + 1;
-    if (name[i] == '%' && i + 2 < name.size() &&
-        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
-      text.push_back(static_cast<char>(value));
-      i += 2;
-    } else {
-      text.push_back(name[i]);
-    }
-  }
-  return text;
-}
-
 bool may_be_secret(std::string_view name) {
-  std::string lower(name);
+  // Servers' libraries decode names, too.
+  std::string lower = *detail::percent_decoded(name, detail::Malformed::keep);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr std::array<std::string_view, 4> words = {"pass", "secret", "token", "key"};
@@ -192,7 +176,7 @@ std::string without_secrets(std::string_view url) {
   while (from != text.npos && from < text.size()) {
     const std::size_t end = std::min(text.find('&', from + 1), text.size());
     const std::size_t equals = text.find('=', from);
-    if (equals < end && may_be_secret(decoded(text.substr(from + 1, equals - from - 1)))) {
+    if (equals < end && may_be_secret(text.substr(from + 1, equals - from - 1))) {
       text.replace(equals + 1, end - equals - 1, "***");
     }
     from = text.find('&', from + 1);

@@ -4,6 +4,7 @@
 #include "redis_scripts.hpp"
 #include "redis_store.hpp"
 #include "storage/busy_run.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/detail/same_record.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
@@ -54,9 +55,7 @@ Result<std::string> value_of(const Lease& lease, const Record& record) {
   }
   const std::uint32_t crc =
       record_checksum(lease.run, lease.epoch, record.seq(), record.kind(), record.time(), body);
-  for (std::size_t i = 0; i < digits; ++i) {
-    value[check + i] = "0123456789abcdef"[(crc >> (4 * (digits - 1 - i))) & 0xFU];
-  }
+  value.replace(check, digits, hex_number(crc, digits));
   return outcome::success(std::move(value));
 }
 

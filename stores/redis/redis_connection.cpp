@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "redis_connection.hpp"
 
+#include "base/percent.hpp"
 #include "redis_tls.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
@@ -79,26 +80,6 @@ timeval as_timeval(std::chrono::milliseconds time) {
           static_cast<suseconds_t>((time - seconds).count() * 1'000)};
 }
 
-// Empty if a "%" is not followed by two hexadecimal digits.
-std::optional<std::string> decoded(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      plain.push_back(text[i]);
-      continue;
-    }
-    unsigned value = 0;
-    const std::string_view digits = text.substr(i + 1, 2);
-    const char* const end = digits.data() + digits.size();
-    if (digits.size() != 2 || std::from_chars(digits.data(), end, value, 16).ptr != end) {
-      return std::nullopt;
-    }
-    plain.push_back(static_cast<char>(value));
-    i += 2;
-  }
-  return plain;
-}
-
 // False: it is none of ours.
 bool take_parameter(RedisAddress& address, std::string_view parameter) {
   const std::size_t equals = std::min(parameter.find('='), parameter.size());
@@ -109,7 +90,7 @@ bool take_parameter(RedisAddress& address, std::string_view parameter) {
   if (name == "tls_certificate") target = &address.tls_certificate;
   if (name == "tls_key") target = &address.tls_key;
   if (target == nullptr || equals == parameter.size() || !target->empty()) return false;
-  const auto value = decoded(parameter.substr(equals + 1));
+  const auto value = percent_decoded(parameter.substr(equals + 1), Malformed::refuse);
   if (!value || value->empty()) return false;
   *target = *value;
   return true;
@@ -148,8 +129,8 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
     const std::string_view user = url.substr(0, at);
     const std::size_t colon = user.find(':');
     if (colon == user.npos) return refuse("has a user without a password");
-    const auto name = decoded(user.substr(0, colon));
-    const auto password = decoded(user.substr(colon + 1));
+    const auto name = percent_decoded(user.substr(0, colon), Malformed::refuse);
+    const auto password = percent_decoded(user.substr(colon + 1), Malformed::refuse);
     if (!name || !password) return refuse("has a % without two hexadecimal digits");
     address.user = *name;
     address.password = *password;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sqlite_files.hpp"
 
+#include "triage/detail/hex.hpp"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,7 +24,6 @@ FilePrint::One print_of(const std::string& path) {
 }
 
 std::string uri_of(const std::string& path, std::string_view parameters) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string uri = "file:";
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
@@ -30,8 +31,7 @@ std::string uri_of(const std::string& path, std::string_view parameters) {
       uri += c;
     } else {
       uri += '%';
-      uri += digits[byte >> 4U];
-      uri += digits[byte & 0xfU];
+      append_hex(c, uri);
     }
   }
   return uri + "?" + std::string(parameters);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/process/tail.hpp"
 
+#include "triage/detail/text_field.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -9,10 +11,7 @@ namespace {
 
 constexpr std::size_t most_lines = 200;
 
-std::string text_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
+using detail::text_field;
 
 // An HTTP status, as a number or as a text that begins with one.
 std::optional<int> status_at(const Json& object, const char* key) {
@@ -34,7 +33,7 @@ void read_codes(const Json& object, Failure& failure) {
     if (!failure.http_status) failure.http_status = status_at(object, key);
   }
   for (const char* key : {"exception_type", "type", "name", "code"}) {
-    const std::string name = text_at(object, key);
+    const std::string name = text_field(object, key);
     if (failure.exception_type.empty() && name != "error") failure.exception_type = name;
   }
 }
@@ -68,12 +67,12 @@ std::optional<Failure> json_error(const Json& object) {
   Failure failure;
   const auto error = object.find("error");
   if (error != object.end() && error->is_object()) {
-    failure.text = text_at(*error, "message");
+    failure.text = text_field(*error, "message");
     read_codes(*error, failure);
   } else if (error != object.end() && error->is_string()) {
     failure.text = error->get<std::string>();
-  } else if (text_at(object, "type") == "error") {
-    failure.text = text_at(object, "message");
+  } else if (text_field(object, "type") == "error") {
+    failure.text = text_field(object, "message");
   } else {
     return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/stores/json_file.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -49,25 +50,17 @@ std::string all_files(const std::filesystem::path& folder) {
   return all;
 }
 
-std::string from_hex(std::string_view digits) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
-  }
-  return bytes;
-}
-
 // What version 0.1 made of record 1 of "run-1" and of a value before bodies were hashed by
 // Poly1305.
-const std::string older_record = from_hex(
+const std::string older_record = *detail::from_hex(
     "a2636b6579636f6e65667365616c6564782f5766eb275f4990174135b7d75c46109ec9076b67be8b8848b9330835ba"
     "3bb26af634ea561d524f9d1099a2befb6dfb");
-const std::string older_value = from_hex(
+const std::string older_value = *detail::from_hex(
     "a2636b6579636f6e65667365616c6564782f71662f2ad49089f90223a0850da21f8629a5cde8baa0cbbc5a761a"
     "08d6eabada9270f096714a24b6335c23c942b4b1");
 
 // The same record, as this version encrypts it; computed from docs/checkpoint_format.md in Python.
-const std::string newer_record = from_hex(
+const std::string newer_record = *detail::from_hex(
     "a2636b6579636f6e65667365616c6564782f018d2a759b15eb9b68083aea53ee53f9d97b61d996e0196ea4912308ee"
     "62e050f06b35e41f91af8e7527960846c662");
 

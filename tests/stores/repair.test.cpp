@@ -6,6 +6,7 @@
 #include "support/program.hpp"
 #include "support/result.hpp"
 #include "triage/agent.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/journal.hpp"
 #include "triage/policies/stop.hpp"
 #include "triage/stores/json_file.hpp"
@@ -114,16 +115,6 @@ class Behind {
   sqlite3* database_ = nullptr;
 };
 
-std::string hexadecimal(const std::string& bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    constexpr const char* digits = "0123456789ABCDEF";
-    text += digits[static_cast<unsigned char>(byte) >> 4U];
-    text += digits[static_cast<unsigned char>(byte) & 15U];
-  }
-  return text;
-}
-
 Sequence sequence_of(const JournalReading& reading, RecordKind kind, const std::string& key = {}) {
   for (const Record& record : reading.records) {
     if (record.kind() != kind) continue;
@@ -203,12 +194,12 @@ TEST_CASE("every flipped bit of a record in SQLite is found, and the newest good
       std::string flipped = body;
       flipped[bit / 8] =
           static_cast<char>(static_cast<unsigned char>(flipped[bit / 8]) ^ (1U << (bit % 8)));
-      behind.run("UPDATE records SET body = x'" + hexadecimal(flipped) + "'" + where);
+      behind.run("UPDATE records SET body = x'" + detail::to_hex(flipped) + "'" + where);
       const auto reading = store.value()->read("r", {});
       check_reading(intact, reading);
       REQUIRE_FALSE(lost_records(reading.value()).empty());
     }
-    behind.run("UPDATE records SET body = x'" + hexadecimal(body) + "'" + where);
+    behind.run("UPDATE records SET body = x'" + detail::to_hex(body) + "'" + where);
     for (int bit = 0; bit < 32; ++bit) {
       const std::string flip = " = (crc | (1 << " + std::to_string(bit) + ")) - (crc & (1 << " +
                                std::to_string(bit) + "))";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/blame/talk_words.hpp"
 #include "base/ascii.hpp"
+#include "triage/detail/fnv1a.hpp"
 
 #include <re2/re2.h>
 
@@ -50,15 +51,6 @@ bool is_filler(std::string_view word) {
   return std::find(common.begin(), common.end(), word) != common.end();
 }
 
-std::uint64_t word_hash(std::string_view word) {
-  std::uint64_t hash = 14695981039346656037U;  // FNV-1a.
-  for (const char c : word) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 1099511628211U;
-  }
-  return hash;
-}
-
 // Calls use(hash, is_number) for each meaningful word.
 template <class Use>
 void each_word(std::string_view text, Use use) {
@@ -81,7 +73,7 @@ void each_word(std::string_view text, Use use) {
     while (!word.empty() && (word.back() == '.' || word.back() == '-' || word.back() == '\'')) {
       word.pop_back();
     }
-    if (number || (word.size() >= least_letters && !is_filler(word))) use(word_hash(word), number);
+    if (number || (word.size() >= least_letters && !is_filler(word))) use(fnv1a(word), number);
   }
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/phrases/rules_table.hpp"
 
+#include "base/percent.hpp"
+#include "triage/detail/hex.hpp"
+
 #include <algorithm>
 #include <charconv>
 
 namespace triage::inline v0_1::detail {
 namespace {
-
-constexpr std::string_view hex_digits = "0123456789abcdef";
 
 // Spaces, tabs and unprintable bytes as %XX.
 std::string spelt(std::string_view word) {
@@ -17,7 +18,8 @@ std::string spelt(std::string_view word) {
     if (byte > 0x20 && byte < 0x7F && c != '%') {
       text += c;
     } else {
-      text += {'%', hex_digits[byte >> 4U], hex_digits[byte & 15U]};
+      text += '%';
+      append_hex(c, text);
     }
   }
   return text;
@@ -27,23 +29,6 @@ template <class Number>
 bool read_hex(std::string_view text, Number& number) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number, 16);
   return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-}
-
-bool read_spelt(std::string_view text, std::string& word) {
-  if (text.find('%') == std::string_view::npos) {
-    word = text;
-    return !word.empty();
-  }
-  for (;;) {
-    const std::size_t mark = std::min(text.find('%'), text.size());
-    word += text.substr(0, mark);
-    if (mark == text.size()) break;
-    unsigned byte = 0;
-    if (mark + 2 >= text.size() || !read_hex(text.substr(mark + 1, 2), byte)) return false;
-    word += static_cast<char>(byte);
-    text.remove_prefix(mark + 3);
-  }
-  return !word.empty();
 }
 
 std::string_view take_until(std::string_view& rest, char end) {
@@ -63,7 +48,9 @@ bool read_word(std::string_view field, PhraseWords::Word& word) {
     clauses = clauses << 4U | static_cast<unsigned>(digit);
   }
   word.clauses = static_cast<PhraseWords::Clauses>(clauses);
-  return clauses != 0 && read_spelt(field.substr(std::min(at + 1, field.size())), word.text);
+  auto text = percent_decoded(field.substr(std::min(at + 1, field.size())), Malformed::refuse);
+  if (text) word.text = *std::move(text);
+  return clauses != 0 && !word.text.empty();
 }
 
 }  // namespace
