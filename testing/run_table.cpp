@@ -3,6 +3,7 @@
 
 #include "triage/agent.hpp"
 #include "triage/detail/counted.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/testing/simulated_clock.hpp"
 
 #include "duration_text.hpp"
@@ -16,9 +17,7 @@ namespace {
 using triage::detail::counted;
 
 std::string all_of(const std::vector<Duration>& durations) {
-  std::string text;
-  for (const Duration one : durations) text += (text.empty() ? "" : ", ") + seconds(one);
-  return text.empty() ? "none" : text;
+  return durations.empty() ? "none" : triage::detail::joined(durations, seconds);
 }
 
 Duration sum(const std::vector<Duration>& durations) {

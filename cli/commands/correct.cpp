@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "render/output.hpp"
 #include "triage/corrections.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 
 #include <cstdlib>
@@ -27,14 +28,6 @@ struct CorrectArguments {
   std::size_t failure = 0;  // 0: the newest.
 };
 
-std::string known_types() {
-  std::string all;
-  for (const FailureType type : all_failure_types) {
-    all += (all.empty() ? "" : ", ") + std::string(to_string(type));
-  }
-  return all;
-}
-
 bool is_snake_case(std::string_view text) {
   return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
 }
@@ -42,8 +35,9 @@ bool is_snake_case(std::string_view text) {
 Result<Correction> labelled(const CorrectArguments& given) {
   const auto type = parse_failure_type(given.type);
   if (!type) {
-    return Error{Errc::invalid_argument,
-                 "--type is \"" + printable(given.type) + "\"; allowed are " + known_types()};
+    return Error{Errc::invalid_argument, "--type is \"" + printable(given.type) +
+                                             "\"; allowed are " +
+                                             detail::joined(all_failure_types)};
   }
   if (!is_snake_case(given.reason)) {
     return Error{Errc::invalid_argument, "--reason is \"" + printable(given.reason) +
@@ -88,7 +82,8 @@ std::function<ExitStatus()> correct(CLI::App& arguments) {
   given->who = user == nullptr ? "" : user;
   arguments.add_option("RUN", given->run, "The run that failed.")->required();
   arguments
-      .add_option("--type", given->type, "What its failure really was: " + known_types() + ".")
+      .add_option("--type", given->type,
+                  "What its failure really was: " + detail::joined(all_failure_types) + ".")
       ->required();
   arguments.add_option("--reason", given->reason, "Why, in snake_case: tool_not_found, …")
       ->check(not_empty());

@@ -8,6 +8,7 @@
 #include "programs/run_session.hpp"
 #include "supervise/process/child.hpp"
 #include "supervise/workspace/workspace.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 
@@ -104,10 +105,7 @@ Result<void> check_same(const RunSession& session, const RunId& run, const Json&
   if (!there && there.error().code == Errc::not_found) return outcome::success();
   TRIAGE_TRYV(supervised_run(store, run));
   TRIAGE_TRY(before, stored_start(store, run));
-  std::string names;
-  for (const std::string& name : supervise::differences(before.task, task)) {
-    names += (names.empty() ? "" : ", ") + name;
-  }
+  const std::string names = detail::joined(supervise::differences(before.task, task));
   if (names.empty()) return outcome::success();
   return Error{Errc::conflict, "run \"" + run + "\" was begun with another " + names + "; " +
                                    session.command("resume " + run) +

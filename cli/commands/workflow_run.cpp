@@ -10,6 +10,7 @@
 #include "render/waiting.hpp"
 #include "supervise/process/signals.hpp"
 #include "supervise/spec/redaction.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "workflows/going_on.hpp"
 #include "workflows/workflow_file.hpp"
@@ -62,10 +63,8 @@ Result<Json> inputs_of(const WorkflowRunArguments& given, const WorkflowFile& fi
   TRIAGE_TRY(set, object_of("--input", given.inputs));
   for (auto one = set.begin(); one != set.end(); ++one) {
     if (!inputs.contains(one.key())) {
-      std::string known;
-      for (auto key = inputs.begin(); key != inputs.end(); ++key) {
-        known += (known.empty() ? "" : ", ") + key.key();
-      }
+      const std::string known =
+          detail::joined(inputs.items(), [](const auto& input) { return input.key(); });
       return Error{Errc::invalid_argument, "--input " + printable(one.key()) +
                                                " is not an input of the file; allowed are those "
                                                "under \"inputs\": " +

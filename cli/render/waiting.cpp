@@ -3,6 +3,7 @@
 
 #include "render/output.hpp"
 #include "supervise/spec/redaction.hpp"
+#include "triage/detail/joined.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -130,10 +131,7 @@ std::string waiting_text(const Timeline& timeline) {
         "  Risk     " + std::string(number) + "\n" + line("  Why      ", member(step, "reason"));
   }
   const Json& allowed = member(body, "allowed_actions");
-  std::string names;
-  if (allowed.is_array()) {
-    for (const Json& name : allowed) names += (names.empty() ? "" : ", ") + text_of(name);
-  }
+  const std::string names = allowed.is_array() ? detail::joined(allowed, text_of) : "";
   if (!names.empty()) text += "  Allowed  " + names + "\n";
   const bool by_token = !body.contains("until_ms") && !body.contains("signal");
   return text + (by_token ? "  Token    told when the run was suspended; `triage reissue` prints a "

@@ -6,6 +6,7 @@
 
 #include "triage/agent.hpp"
 #include "triage/detail/hex.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/stop.hpp"
 
@@ -291,11 +292,9 @@ const std::string& Condition::operator[](std::string_view factor) const noexcept
 }
 
 std::string Condition::text() const {
-  std::string text;
-  for (const auto& [factor, level] : levels_) {
-    text += (text.empty() ? "" : ", ") + printable(factor) + "=" + printable(level);
-  }
-  return text;
+  return triage::detail::joined(levels_, [](const auto& level) {
+    return printable(level.first) + "=" + printable(level.second);
+  });
 }
 
 RunId experiment_run(const ExperimentOptions& options) {

@@ -3,7 +3,7 @@
 
 #include "lab/base/json_fields.hpp"
 #include "lab/scripted/scripted_trial.hpp"
-
+#include "triage/detail/joined.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 

@@ -4,6 +4,7 @@
 #include "lab/base/json_fields.hpp"
 #include "lab/faults/fault_json.hpp"
 
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/lab/simulation.hpp"
 #include "triage/policies/backoff.hpp"
@@ -220,12 +221,11 @@ Result<Limits> budget_from_json(const Json& json, const std::string& path) {
 }
 
 Result<StoreKind> store_from_json(const Json& json, const std::string& path) {
-  std::string allowed;
   for (std::size_t i = 0; i < store_kinds.size(); ++i) {
     if (json == store_kinds[i]) return static_cast<StoreKind>(i);
-    allowed += (i == 0 ? "" : ", ") + std::string(store_kinds[i]);
   }
-  return Error{Errc::invalid_argument, path + " is " + shown(json) + "; allowed are " + allowed};
+  return Error{Errc::invalid_argument, path + " is " + shown(json) + "; allowed are " +
+                                           triage::detail::joined(store_kinds)};
 }
 
 std::string_view to_string(StoreKind kind) noexcept {

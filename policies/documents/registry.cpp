@@ -2,6 +2,7 @@
 #include "triage/policies/registry.hpp"
 
 #include "documents/problems.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"

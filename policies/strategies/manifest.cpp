@@ -3,6 +3,7 @@
 
 #include "describe.hpp"
 #include "triage/contract.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
 #include "triage/step.hpp"

@@ -2,7 +2,7 @@
 #include "triage/policies/sequence.hpp"
 
 #include "describe.hpp"
-#include "triage/detail/nearest.hpp"
+#include "triage/detail/joined.hpp"
 
 #include <algorithm>
 #include <limits>

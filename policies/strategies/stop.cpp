@@ -3,6 +3,7 @@
 
 #include "describe.hpp"
 #include "seams/action_names.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
 #include "triage/policies/duration.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/detail/nearest.hpp"
 
+#include "triage/detail/joined.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -48,12 +50,6 @@ std::string_view nearest(std::string_view wrong, const std::vector<std::string>&
       static_cast<int>(std::min(std::max(wrong.size(), best.size()), longest_compared));
   return best_distance <= std::max(2, length / 3) && best_distance < length ? best
                                                                             : std::string_view{};
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 std::string meant_name(std::string_view wrong, const std::vector<std::string>& names) {

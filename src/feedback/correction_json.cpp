@@ -2,6 +2,7 @@
 #include "feedback/correction_json.hpp"
 
 #include "journal/causes_json.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/detail/utc_text.hpp"
 #include "triage/json.hpp"
@@ -21,14 +22,6 @@ Error wrong(std::string detail) { return {Errc::invalid_argument, std::move(deta
 
 std::string in_quotes(std::string_view text) {
   return "\"" + printable(text.substr(0, longest_quote)) + "\"";
-}
-
-std::string known_types() {
-  std::string all;
-  for (const FailureType type : all_failure_types) {
-    all += (all.empty() ? "" : ", ") + std::string(to_string(type));
-  }
-  return all;
 }
 
 bool letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
@@ -93,7 +86,7 @@ Result<FailureType> type_of(const Json& row, const char* name) {
   if (const auto type = parse_failure_type(text)) return outcome::success(*type);
   return wrong((text.empty() ? "has no " + std::string(name)
                              : std::string(name) + " is " + in_quotes(text)) +
-               "; allowed are " + known_types());
+               "; allowed are " + joined(all_failure_types));
 }
 
 Result<void> read_codes(const Json& row, Failure& failure) {

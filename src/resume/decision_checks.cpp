@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "resume/decision_checks.hpp"
 
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -30,10 +31,8 @@ Result<void> check_allowed(RecoveryAction::Kind action, const std::vector<std::s
   if (allowed.empty() || std::find(allowed.begin(), allowed.end(), name) != allowed.end()) {
     return outcome::success();
   }
-  std::string names;
-  for (const std::string& one : allowed) names += (names.empty() ? "" : ", ") + one;
-  return Error{Errc::invalid_argument,
-               "the action " + std::string(name) + " is not allowed here; allowed: " + names};
+  return Error{Errc::invalid_argument, "the action " + std::string(name) +
+                                           " is not allowed here; allowed: " + joined(allowed)};
 }
 
 Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& clock,

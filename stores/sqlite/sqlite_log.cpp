@@ -2,6 +2,7 @@
 // Keeping the write-ahead log short, however many processes write.
 #include "sqlite_database.hpp"
 #include "sqlite_log_readers.hpp"
+#include "triage/detail/joined.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,13 +25,9 @@ constexpr std::chrono::milliseconds between_tries{5};
 
 std::string warning_text(const std::string& name, std::uint64_t bytes,
                          const std::vector<std::int64_t>& readers) {
-  std::string who;
-  for (const std::int64_t pid : readers) {
-    who += (who.empty() ? "" : ", ") + std::to_string(pid);
-  }
   return "the write-ahead log of sqlite store " + name + " has " + std::to_string(bytes >> 20U) +
          " MiB and cannot be checkpointed, because an old state of the store is being read by " +
-         (who.empty() ? "another process" : "process " + who) +
+         (readers.empty() ? "another process" : "process " + joined(readers)) +
          "; it shrinks when that transaction has ended";
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/adapters/adapter_document.hpp"
 
+#include "triage/detail/joined.hpp"
 #include "triage/policies/duration.hpp"
 
 #include <functional>
@@ -31,9 +32,8 @@ void read_object(const Json& object, const std::string& path, const Readers& rea
   for (const auto& [key, value] : object.items()) {
     const auto reader = readers.find(key);
     if (reader == readers.end()) {
-      std::string known;
-      for (const auto& [name, ignored] : readers) known += (known.empty() ? "" : ", ") + name;
-      refuse(below(path, printable(key)), "is not known; allowed are " + known);
+      refuse(below(path, printable(key)),
+             "is not known; allowed are " + detail::joined(readers, &Readers::value_type::first));
     }
     reader->second(value, below(path, key));
   }

@@ -2,6 +2,7 @@
 #include "supervise/protocol/protocol_records.hpp"
 
 #include "supervise/process/tail.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -119,11 +120,8 @@ Result<Failure> failure_from_json(const Json& fields) {
 }
 
 std::string listed() {
-  std::string names;
-  for (const char* name : records) names += std::string(names.empty() ? "" : ", ") + name;
-  for (const char* name : signs) names += std::string(", ") + name;
-  for (const char* name : requests) names += std::string(", ") + name;
-  return names;
+  using detail::joined;
+  return joined(records) + ", " + joined(signs) + ", " + joined(requests);
 }
 
 }  // namespace

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Hashes, hexadecimal digits, percent signs and times: ids and stored bytes depend on them.
+// Hashes, hexadecimal digits, percent signs, times and lists: ids and stored bytes depend on some.
 #include "base/percent.hpp"
 #include "support/catch.hpp"
 #include "triage/detail/fnv1a.hpp"
 #include "triage/detail/hex.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/text_field.hpp"
 #include "triage/detail/utc_text.hpp"
+#include "triage/taxonomy.hpp"
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace triage;
 using namespace triage::detail;
@@ -64,4 +72,19 @@ TEST_CASE("a field that is no text counts as none", "[texts]") {
   CHECK(text_field({{"name", "fetch"}}, "other").empty());
   CHECK(text_field(Json("name"), "name").empty());
   CHECK(text_field(Json::array({"name"}), "name").empty());
+}
+
+TEST_CASE("a list has a comma between its parts, whatever they are", "[texts]") {
+  using Names = std::vector<std::string>;
+  CHECK(joined(Names{}).empty());
+  CHECK(joined(Names{"a"}) == "a");
+  CHECK(joined(Names{"a", "", "c"}) == "a, , c");
+  CHECK(joined(std::array{"a", "b"}) == "a, b");
+  CHECK(joined(std::vector<int>{1, -2}) == "1, -2");
+  CHECK(joined(std::array{FailureType::timeout, FailureType::unknown}) == "timeout, unknown");
+  CHECK(joined(Names{"a", "b"}, {}, "->") == "a->b");
+  CHECK(joined(Names{"a", "bcd"}, [](const std::string& name) { return name + "!"; }) ==
+        "a!, bcd!");
+  CHECK(joined(std::map<std::string, int>{{"a", 1}, {"b", 2}},
+               &std::pair<const std::string, int>::first) == "a, b");
 }

@@ -3,6 +3,7 @@
 #include "base/json_words.hpp"
 #include "checkpointer.hpp"
 #include "plan.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/workflow.hpp"
 
@@ -18,16 +19,10 @@ namespace {
 // Names are stored with every message, so the generated names of wide fan-outs are cut.
 constexpr std::size_t longest_made_name = 80;
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
 EdgeOptions named(EdgeOptions options, const std::vector<std::string>& from,
                   const std::vector<std::string>& to) {
   if (!options.name.empty()) return options;
-  options.name = listed(from) + "->" + listed(to);
+  options.name = triage::detail::joined(from, {}, ",") + "->" + triage::detail::joined(to, {}, ",");
   if (options.name.size() > longest_made_name) {
     options.name = options.name.substr(0, longest_made_name - 16) + "#" +
                    triage::detail::digest(options.name).substr(0, 12);
@@ -216,10 +211,9 @@ Error unreadable(const Message& message, const std::string& why) {
 }
 
 Error unhandled(const Message& message, const std::vector<std::string>& handled) {
-  std::string names;
-  for (const std::string& name : handled) names += (names.empty() ? "" : ", ") + name;
   return {Errc::invalid_argument, "a message of type \"" + printable(message.type) +
-                                      "\" has no handler; there are handlers for " + names};
+                                      "\" has no handler; there are handlers for " +
+                                      triage::detail::joined(handled)};
 }
 
 bool takes(const std::string& handled, const std::string& type) {

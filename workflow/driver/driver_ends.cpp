@@ -3,6 +3,7 @@
 #include "driver.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/counted.hpp"
+#include "triage/detail/joined.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -76,9 +77,9 @@ Error Driver::first_failure(Driven& driven) {
 
 // These failures are results: dependent tasks have been told of them.
 Error Driver::failed_tasks() const {
-  std::string text;
-  for (const std::string& task : failed_tasks_) text += (text.empty() ? "" : "; ") + task;
-  return attempt_.fail({.text = text, .type = FailureType::unknown, .reason = "task_failed"});
+  std::string text = triage::detail::joined(failed_tasks_, {}, "; ");
+  return attempt_.fail(
+      {.text = std::move(text), .type = FailureType::unknown, .reason = "task_failed"});
 }
 
 // Called before each delivery that would start.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Requests: asking, being answered, and continuing after they expire.
 #include "driver.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/operations.hpp"
 
@@ -125,8 +126,7 @@ std::vector<Asked> Driver::asked() const {
 }
 
 Error Driver::waiting() {
-  std::string ids;
-  for (const Asked& one : asked()) ids += (ids.empty() ? "" : ", ") + one.id;
+  const std::string ids = triage::detail::joined(asked(), &Asked::id);
   return attempt_.fail({.text = "the workflow waits for answers to " + ids,
                         .type = FailureType::plan_incomplete,
                         .reason = std::string(pending_reason)});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "router.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -10,10 +11,9 @@ namespace {
 
 Error no_target(std::string_view edge, std::string_view target,
                 const std::vector<std::string>& targets) {
-  std::string names;
-  for (const std::string& name : targets) names += (names.empty() ? "" : ", ") + name;
   return {Errc::invalid_argument, "edge \"" + printable(edge) + "\" does not lead to \"" +
-                                      printable(target) + "\"; its targets are " + names};
+                                      printable(target) + "\"; its targets are " +
+                                      triage::detail::joined(targets)};
 }
 
 Result<void> add_fan_out(const PlanEdge& edge, std::size_t index, const Message& message,

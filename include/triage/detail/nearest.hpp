@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Guesses which name was meant, and lists names for error messages. Not public API.
+// Guesses which name was meant, for error messages. Not public API.
 
 #include <string>
 #include <string_view>
@@ -16,9 +16,6 @@ namespace triage::inline v0_1::detail {
 // The name most similar to `wrong`, the first of equals; empty if none is similar.
 [[nodiscard]] std::string_view nearest(std::string_view wrong,
                                        const std::vector<std::string>& names);
-
-// "a, b, c"
-[[nodiscard]] std::string joined(const std::vector<std::string>& names);
 
 // "; did you mean "b"?", or nothing if none is similar.
 [[nodiscard]] std::string meant_name(std::string_view wrong, const std::vector<std::string>& names);
