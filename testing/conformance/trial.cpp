@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "trial.hpp"
 
+#include "triage/detail/file_descriptor.hpp"
+
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace triage::inline v0_1::testing::kit {
 namespace {
@@ -61,18 +64,51 @@ std::string rest_of(int pipe) {
   }
 }
 
+// A child process that runs a body; killed with the object.
 struct Child {
-  pid_t id = -1;
-  int pipe = -1;
-  ~Child() {
-    if (id > 0) {
-      ::kill(id, SIGKILL);
-      int status = 0;
-      while (::waitpid(id, &status, 0) < 0 && errno == EINTR) {}
-    }
-    if (pipe >= 0) ::close(pipe);
+  Child() = default;
+  Child(Child&& other) noexcept
+      : id(std::exchange(other.id, -1)), pipe(std::move(other.pipe)), returned(other.returned) {}
+  Child& operator=(Child&&) = delete;
+  ~Child() { kill(); }
+  void kill() noexcept {
+    if (id <= 0) return;
+    ::kill(id, SIGKILL);
+    int status = 0;
+    while (::waitpid(id, &status, 0) < 0 && errno == EINTR) {}
+    id = -1;
   }
+
+  pid_t id = -1;
+  triage::detail::FileDescriptor pipe{};
+  bool returned = false;  // The body has.
 };
+
+Child start_child(Trial& trial, const ChildBody& body) {
+  trial.close();
+  std::array<int, 2> pipe{};
+  expect(::pipe(pipe.data()) == 0, "no pipe can be made");
+  Child child;
+  child.pipe = triage::detail::FileDescriptor(pipe[0]);
+  triage::detail::FileDescriptor to_parent(pipe[1]);
+  child.id = ::fork();
+  expect(child.id >= 0, "no child process can be made");
+  if (child.id == 0) {
+    ::close(pipe[0]);
+    be_child(
+        pipe[1], [&] { return trial.open(); }, body);
+  }
+  return child;
+}
+
+// The next report; empty once the body has returned, or the process has died. Throws what the body
+// has thrown.
+std::optional<std::uint64_t> next_from(Child& child) {
+  const auto value = next_report(child.pipe.get());
+  if (value == body_broken) throw Broken{"in a child process: " + rest_of(child.pipe.get())};
+  child.returned = value == body_returned;
+  return child.returned ? std::nullopt : value;
+}
 
 }  // namespace
 
@@ -94,62 +130,28 @@ CheckpointStore& Trial::reopen() {
 
 std::vector<std::uint64_t> Trial::killed_child(const ChildBody& body,
                                                const std::function<void()>& meanwhile) {
-  close();
-  std::array<int, 2> pipe{};
-  expect(::pipe(pipe.data()) == 0, "no pipe can be made");
-  Child child;
-  child.id = ::fork();
-  expect(child.id >= 0, "no child process can be made");
-  if (child.id == 0) {
-    ::close(pipe[0]);
-    child.id = -1;
-    be_child(
-        pipe[1], [&] { return open(); }, body);
-  }
-  ::close(pipe[1]);
-  child.pipe = pipe[0];
+  Child child = start_child(*this, body);
   std::vector<std::uint64_t> reports;
-  for (;;) {
-    const auto value = next_report(child.pipe);
-    if (!value) throw Broken{"a child process died before it was done"};
-    if (*value == body_broken) throw Broken{"in a child process: " + rest_of(child.pipe)};
-    if (*value == body_returned) break;
-    reports.push_back(*value);
-  }
+  while (const auto value = next_from(child)) reports.push_back(*value);
+  expect(child.returned, "a child process died before it was done");
   if (meanwhile) meanwhile();
   return reports;
 }
 
 std::vector<std::uint64_t> Trial::killed_child_after(std::uint64_t reports, const ChildBody& body) {
-  close();
-  std::array<int, 2> pipe{};
-  expect(::pipe(pipe.data()) == 0, "no pipe can be made");
+  Child child = start_child(*this, body);
   std::vector<std::uint64_t> seen;
-  {
-    Child child;
-    child.id = ::fork();
-    expect(child.id >= 0, "no child process can be made");
-    if (child.id == 0) {
-      ::close(pipe[0]);
-      child.id = -1;
-      be_child(
-          pipe[1], [&] { return open(); }, body);
-    }
-    ::close(pipe[1]);
-    while (seen.size() < reports) {
-      const auto value = next_report(pipe[0]);
-      if (!value) break;
-      if (*value == body_broken) throw Broken{"in a child process: " + rest_of(pipe[0])};
-      if (*value == body_returned) break;
-      seen.push_back(*value);
-    }
+  while (seen.size() < reports) {
+    const auto value = next_from(child);
+    if (!value) break;
+    seen.push_back(*value);
   }
+  child.kill();
   // Reports sent before it died also count as acknowledged.
-  while (const auto value = next_report(pipe[0])) {
+  while (const auto value = next_report(child.pipe.get())) {
     if (*value >= body_broken) break;
     seen.push_back(*value);
   }
-  ::close(pipe[0]);
   return seen;
 }
 
