@@ -105,8 +105,7 @@ TEST_CASE("an effect is not repeated when it cannot be stored that its undoing f
           "[compensation]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int booked = 0;
   int asked = 0;
   const auto undo = [] { throw std::runtime_error("no answer"); };
@@ -186,8 +185,7 @@ TEST_CASE("undoing that a stop or the store prevents is finished when the run go
   };
   const auto store = std::make_shared<Refusing>(kit.store);
   store->armed = !stopped;
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.compensation.max_attempts = stopped ? 3 : 1;
   options.compensations = {{"refund", [&](const EffectCall&) {
                               if (stopped && ++tries == 1) throw EffectNotDone("busy");
@@ -244,8 +242,7 @@ TEST_CASE("an effect that was not undone after all, and whose result was lost, i
   int paid = 0;
   EffectOptions how;
   const auto run_on = [&](std::shared_ptr<CheckpointStore> store) {
-    AgentOptions options = kit.options();
-    options.store = std::move(store);
+    AgentOptions options = kit.with(std::move(store));
     const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                               return attempt.effect(
                                   "pay", [&] { return ++paid; }, how);

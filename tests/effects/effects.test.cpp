@@ -186,8 +186,7 @@ TEST_CASE("an effect whose result cannot be stored is in doubt, and has run", "[
 TEST_CASE("a store that fails at the intent keeps the effect from running", "[effects]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   const auto fault = GENERATE(FlakyStore::Fault::refuses, FlakyStore::Fault::throws,
                               FlakyStore::Fault::forgets_to_answer);
   int paid = 0;
@@ -203,8 +202,7 @@ TEST_CASE("a store that fails at the intent keeps the effect from running", "[ef
 TEST_CASE("a store that fails at the result leaves the effect in doubt", "[effects]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int paid = 0;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             return attempt.effect("pay", [&] {

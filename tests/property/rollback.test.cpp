@@ -187,8 +187,7 @@ void check_run(std::uint64_t seed, const std::shared_ptr<CheckpointStore>& store
   INFO("seed " << seed);
   Kit kit;
   RandomRun run(seed, store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.limits = {.max_attempts = 50, .max_attempts_per_type = 50};
   FailurePolicy policy;
   policy.otherwise(Strategy("random", [&](const FailureContext&) { return run.decide(); }));

@@ -249,8 +249,7 @@ TEST_CASE("what is kept of a token or a signal is removed when nobody needs it a
 TEST_CASE("a run that waits is left alone although the answer of a lease got lost", "[due]") {
   Kit kit;
   const auto store = testing::FlakyStore::around(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int calls = 0;
   const TriageAgent agent{[&](const std::string&, Attempt&) -> int {
                             ++calls;

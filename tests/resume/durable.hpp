@@ -12,11 +12,7 @@ namespace triage::test {
 struct DurableKit : Kit {
   std::shared_ptr<FlakyStore> durable = std::make_shared<FlakyStore>(store, Durability::process);
 
-  [[nodiscard]] AgentOptions on_disk() const {
-    AgentOptions all = options();
-    all.store = durable;
-    return all;
-  }
+  [[nodiscard]] AgentOptions on_disk() const { return with(durable); }
   // The n-th operation from now on fails.
   void break_operation(int n, FlakyStore::Fault fault = FlakyStore::Fault::refuses) const {
     const int at = durable->operations() + n;

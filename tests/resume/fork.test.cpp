@@ -348,8 +348,7 @@ TEST_CASE("a run that another process suspends just before it is taken still wai
   begin_and_die(kit, "r");
   int calls = 0;
   const auto make = [&](std::shared_ptr<CheckpointStore> store) {
-    AgentOptions options = kit.options();
-    options.store = std::move(store);
+    AgentOptions options = kit.with(std::move(store));
     return TriageAgent{[&calls](const std::string&) -> int {
                          if (++calls > 1) return 42;
                          throw std::runtime_error("over the limit");
@@ -373,8 +372,7 @@ TEST_CASE("max_crashes has bounds", "[poison]") {
 TEST_CASE("a fork whose answer got lost is made once", "[fork]") {
   Kit kit;
   const auto flaky = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = flaky;
+  AgentOptions options = kit.with(flaky);
   const TriageAgent agent{&report, answers({RecoveryAction::retry()}), options};
   REQUIRE(agent.run("x", {.run_id = "o"}));
   const std::string parent = to_string(kit.store->checkpoints("o").value().back().id);

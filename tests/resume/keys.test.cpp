@@ -46,8 +46,7 @@ std::size_t keys_in(CheckpointStore& store) {
 TEST_CASE("erasing a run takes its tokens, signals and label along, and nobody else's", "[keys]") {
   Kit kit;
   const TempFolder folder;
-  AgentOptions options = kit.options();
-  options.store = any_store(folder);
+  AgentOptions options = kit.with(any_store(folder));
   const TriageAgent agent{&fails_once, answers({asking()}), options};
   for (const char* run : {"r", "r2", "ra"}) {
     const std::string token = token_of(agent.run("x", {.run_id = run}));
@@ -74,8 +73,7 @@ TEST_CASE("erasing a run takes its tokens, signals and label along, and nobody e
 TEST_CASE("a new run of an erased run's id is not answered by an old signal", "[keys]") {
   Kit kit;
   const TempFolder folder;
-  AgentOptions options = kit.options();
-  options.store = any_store(folder);
+  AgentOptions options = kit.with(any_store(folder));
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             return attempt.wait("approval", kit.clock->wall_now()).has_value();
                           },
@@ -90,8 +88,7 @@ TEST_CASE("a new run of an erased run's id is not answered by an old signal", "[
 TEST_CASE("a token decides the run it was given out for, not a later one of that id", "[keys]") {
   Kit kit;
   const TempFolder folder;
-  AgentOptions options = kit.options();
-  options.store = any_store(folder);
+  AgentOptions options = kit.with(any_store(folder));
   const TriageAgent agent{&fails_once, answers({asking()}), options};
   const std::string old = token_of(agent.run("x", {.run_id = "r"}));
   const std::string space(triage::detail::own_space(triage::detail::OwnSpace::suspensions));

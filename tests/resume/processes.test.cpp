@@ -29,8 +29,7 @@ TEST_CASE("the token is nowhere in the file", "[suspension][processes]") {
   Kit kit;
   std::string token;
   {
-    AgentOptions options = kit.options();
-    options.store = SqliteStore::open(path).value();
+    AgentOptions options = kit.with(SqliteStore::open(path).value());
     const TriageAgent agent{&fails_once, answers({asking()}), options};
     token = token_of(agent.run("x", {.run_id = "r"}));
     const std::string open = content_of(path) + content_of(path + "-wal");
@@ -55,8 +54,7 @@ TEST_CASE("a process that has ended loses no suspended run", "[suspension][proce
   const pid_t child = ::fork();
   if (child == 0) {
     Kit kit;
-    AgentOptions options = kit.options();
-    options.store = SqliteStore::open(path).value();
+    AgentOptions options = kit.with(SqliteStore::open(path).value());
     const TriageAgent agent{&fails_once, answers({asking()}), options};
     const auto result = agent.run("x", {.run_id = "r"});
     std::ofstream(token_file) << result.error().suspension()->token << std::flush;
@@ -65,8 +63,7 @@ TEST_CASE("a process that has ended loses no suspended run", "[suspension][proce
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   Kit kit;
-  AgentOptions options = kit.options();
-  options.store = SqliteStore::open(path).value();
+  AgentOptions options = kit.with(SqliteStore::open(path).value());
   const TriageAgent agent{&fails_once, answers({asking()}), options};
   CHECK(agent.decide(content_of(token_file), RecoveryAction::resume()).value() == 12);
 }
@@ -97,8 +94,7 @@ TEST_CASE("a process that dies behind more and more state changes is never quara
     const pid_t child = ::fork();
     if (child == 0) {
       Kit kit;
-      AgentOptions options = kit.options();
-      options.store = SqliteStore::open(path).value();
+      AgentOptions options = kit.with(SqliteStore::open(path).value());
       options.write_mode = WriteMode::immediate;
       const TriageAgent agent{[](const std::string&, Attempt& attempt) -> int {
                                 const int page = attempt.state().json().value("page", 0);

@@ -346,8 +346,7 @@ struct Damaged final : ForwardingStore {
 TEST_CASE("a decision closes no hole that came later, and one that it knew of", "[resume]") {
   Kit kit;
   const auto store = std::make_shared<Damaged>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   std::vector<Json> began;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             began.push_back(attempt.state().json());

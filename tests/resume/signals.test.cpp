@@ -199,8 +199,7 @@ TEST_CASE("a store that fails while a run waits for a signal does not end the wa
   };
   Kit kit;
   const auto store = std::make_shared<Blinking>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   const WallTime deadline = kit.clock->wall_now() + 1s;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             const auto answer = attempt.wait("go", deadline);
@@ -244,8 +243,7 @@ TEST_CASE("one look for a signal that fails is one that has found nothing",
   Kit kit;
   const auto store = testing::FlakyStore::around(kit.store);
   store->only({testing::StoreOperation::get});
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             store->fail_nth(1);
                             CHECK_FALSE(attempt.received("go"));
@@ -268,8 +266,7 @@ TEST_CASE("an answer that is stored is known while the store fails", "[suspensio
   Kit kit;
   const auto store = testing::FlakyStore::around(kit.store);
   store->only({testing::StoreOperation::append});
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   const WallTime deadline = kit.clock->wall_now() + 1s;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             const auto answer = attempt.wait("go", deadline);

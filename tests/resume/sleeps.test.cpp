@@ -167,8 +167,7 @@ TEST_CASE("of two threads that wait for one name both get the answer of the firs
     std::function<void()> race{};
   };
   const auto store = std::make_shared<Racing>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int other = 0;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             const WallTime now = kit.clock->wall_now();

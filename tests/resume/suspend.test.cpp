@@ -105,8 +105,7 @@ TEST_CASE("an unknown token is not_found", "[suspend]") {
 TEST_CASE("a token survives a store that is busy or failing", "[suspend]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   const TriageAgent agent{&work, answers({asking()}), options};
   const auto result = agent.run("x", {.run_id = "r"});
   const std::string token = result.error().suspension()->token;

@@ -3,6 +3,7 @@
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "support/wait_until.hpp"
 
 #include <atomic>
 #include <barrier>
@@ -146,8 +147,7 @@ TEST_CASE("a run does not end before a call under way does", "[attempt][threads]
     void on_event(const Event& event) override {
       if (event.kind != EventKind::step_recorded) return;
       begun.count_down();
-      const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-      while (!ended && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+      wait_until(ended, std::chrono::milliseconds(100));
       over = true;
     }
     std::latch begun{1};
@@ -230,8 +230,7 @@ TEST_CASE("a doubt about an effect on a thread that outlives its callable ends t
           "[attempt][threads]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   std::latch begun{1};
   std::thread late;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {

@@ -182,8 +182,7 @@ TEST_CASE("rule 7: a store that fails or throws does not hide the failure", "[ru
   const auto store = std::make_shared<FlakyStore>(kit.store);
   const auto fault = GENERATE(FlakyStore::Fault::refuses, FlakyStore::Fault::throws);
   const auto on_error = GENERATE(OnStoreError::degrade, OnStoreError::fail);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.on_store_error = on_error;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
                             attempt.record_step({.action = "one"});
@@ -203,8 +202,7 @@ TEST_CASE("rule 7: a store that fails or throws does not hide the failure", "[ru
 TEST_CASE("rule 8: a store that fails does not kill the run it protects", "[rules]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   bool from_memory = false;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> std::size_t {
                             if (attempt.number() == 2) {
@@ -234,8 +232,7 @@ TEST_CASE("rule 8: a store that fails does not kill the run it protects", "[rule
 TEST_CASE("rule 8: on request a failing store ends the run with its error", "[rules]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.on_store_error = OnStoreError::fail;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "one"});
@@ -251,8 +248,7 @@ TEST_CASE("rule 8: effects and labelled checkpoints are strict even where a run 
           "[rules]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int paid = 0;
   std::optional<Errc> label_error;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
@@ -277,8 +273,7 @@ TEST_CASE("rule 8: effects and labelled checkpoints are strict even where a run 
 TEST_CASE("rule 8: a suspension that cannot be stored is an error and makes no token", "[rules]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   const TriageAgent agent{[&](const std::string&) -> int {
                             store->break_down();
                             throw std::runtime_error("access_denied");

@@ -36,8 +36,7 @@ TEST_CASE("a run with an id whose end cannot be stored is the store's error, and
           "[durability]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.on_store_error = GENERATE(OnStoreError::by_default, OnStoreError::degrade);
   const auto break_down = [&](const std::string&, Attempt& attempt) {
     attempt.record_step({.action = "work"});
@@ -62,8 +61,7 @@ TEST_CASE("a run has finished although the store fails twice at its end", "[dura
   Kit kit;
   const auto store = testing::FlakyStore::around(kit.store);
   const auto point = GENERATE(testing::FaultPoint::before, testing::FaultPoint::after);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int failures = 0;
   const TriageAgent agent{[&](const std::string&, Attempt&) {
                             failures = 2;
@@ -82,8 +80,7 @@ TEST_CASE("a run has finished although the store fails twice at its end", "[dura
 TEST_CASE("run_or_resume never returns plain success for what is not stored", "[durability]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int calls = 0;
   const TriageAgent agent{[&](const std::string&) {
                             if (++calls < 3) store->break_down();
@@ -106,8 +103,7 @@ TEST_CASE("a decision to end a named run that cannot be stored is the store's er
           "[durability]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   const TriageAgent agent{[&](const std::string&) -> int {
                             store->break_down();
                             throw std::runtime_error("the agent's own failure");
@@ -127,8 +123,7 @@ TEST_CASE("a store that heals before or just after the end of a run has all of i
   const auto fault = GENERATE(FlakyStore::Fault::refuses, FlakyStore::Fault::forgets_to_answer);
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.on_store_error = on_error;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "work"});
@@ -147,8 +142,7 @@ TEST_CASE("a step that the store can never take makes the run fail, and loses no
           "[durability]") {
   Kit kit;
   const auto store = std::make_shared<SmallStore>(kit.store, 1'000);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.write_mode = GENERATE(WriteMode::deferred, WriteMode::immediate);
   const bool swallows = GENERATE(true, false);
   int paid = 0;
@@ -178,8 +172,7 @@ TEST_CASE("immediate: a step that is not durable ends the attempt, unless degrad
           "[durability]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.write_mode = WriteMode::immediate;
   const bool asked_for = GENERATE(true, false);
   if (asked_for) options.on_store_error = OnStoreError::degrade;
@@ -215,8 +208,7 @@ TEST_CASE("a store that stays away costs each step the same, however many wait",
   };
   Kit kit;
   const auto store = std::make_shared<Counting>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.write_mode = WriteMode::immediate;
   options.on_store_error = OnStoreError::degrade;
   constexpr std::size_t steps = 8'000;

@@ -103,8 +103,7 @@ TEST_CASE("a detached run that outgrows its memory writes a gap that says what i
           "[store_failure]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.queue_capacity = 10;
   const bool from_start = GENERATE(true, false);
   if (from_start) store->break_down();
@@ -138,8 +137,7 @@ TEST_CASE("a rollback to a position that a gap swallowed still restores the stat
           "[store_failure]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.queue_capacity = 10;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             if (attempt.number() == 2) {
@@ -193,8 +191,7 @@ TEST_CASE("the n-th store operation fails, for every n", "[store_failure][sweep]
     Kit kit;
     const auto store = std::make_shared<FlakyStore>(kit.store);
     store->fail_between(n, for_good ? 1'000'000 : n, fault);
-    AgentOptions options = kit.options();
-    options.store = store;
+    AgentOptions options = kit.with(store);
     options.on_store_error = on_error;
     auto work = std::make_shared<Everything>();
     const TriageAgent agent{

@@ -24,11 +24,7 @@ struct Leased {
   Kit kit{};
   std::shared_ptr<RenewingStore> store =
       std::make_shared<RenewingStore>(kit.store, std::chrono::milliseconds(7'500));
-  AgentOptions options = [&] {
-    AgentOptions all = kit.options();
-    all.store = store;
-    return all;
-  }();
+  AgentOptions options = kit.with(store);
 
   void lose_at(int renewal) {
     store->before_renewal = [this, renewal](int number, const Lease& lease) {
@@ -144,8 +140,7 @@ TEST_CASE("a lease that could not be given back is given back later", "[durabili
   };
   Kit kit;
   const auto store = std::make_shared<Holding>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int calls = 0;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "s"});
@@ -169,8 +164,7 @@ TEST_CASE("a lease that could not be given back is given back later", "[durabili
 TEST_CASE("a lease whose answer got lost does not lock the run", "[durability]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   int calls = 0;
   const TriageAgent agent{[&](const std::string&) -> int {
                             if (++calls == 1) throw std::runtime_error("timeout");
@@ -188,8 +182,7 @@ TEST_CASE("a start whose answer got lost is found again", "[durability]") {
   Kit kit;
   const auto store = std::make_shared<FlakyStore>(kit.store);
   store->fail_between(1, 1, FlakyStore::Fault::forgets_to_answer);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   const RunOptions named{.run_id = GENERATE(as<std::string>(), "r", "")};
   int paid = 0;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
@@ -237,8 +230,7 @@ TEST_CASE("what is recorded while a store is slow to start the run is kept in or
   };
   Kit kit;
   const auto store = std::make_shared<Slow>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.queue_capacity = 4;
   const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
                             for (int i = 0; i < 3; ++i) attempt.record_step({.action = "before"});
@@ -329,8 +321,7 @@ TEST_CASE("an exception of a store's idle() is nobody's business", "[durability]
   };
   Kit kit;
   const auto store = std::make_shared<Grumpy>(kit.store);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.write_mode = WriteMode::background;
   const TriageAgent agent{
       [](const std::string&, Attempt& attempt) { attempt.record_step({.action = "s"}); },

@@ -62,8 +62,7 @@ TEST_CASE("an effect does not run if its intent was given up while it waited to 
   Kit kit;
   const auto store = std::make_shared<Outage>(kit.store);
   const auto clock = std::make_shared<TellingClock>();
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.clock = clock;
   options.queue_capacity = 1;
   std::atomic<int> paid = 0;
@@ -113,8 +112,7 @@ TEST_CASE("a store that failed once has the later steps of the same attempt", "[
   const bool background = GENERATE(true, false);
   INFO((background ? "background" : "deferred"));
   const auto store = std::make_shared<FlakyStore>(kit.store, Durability::process);
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.write_mode = background ? WriteMode::background : WriteMode::deferred;
   options.queue_capacity = 1'000;
   const auto stored = [&] { return stored_journal(*kit.store, "r").trajectory().size(); };
@@ -147,8 +145,7 @@ TEST_CASE("a store that works again gets what is recorded in the background", "[
   Kit kit;
   const auto store =
       std::make_shared<Outage>(std::make_shared<FlakyStore>(kit.store, Durability::process));
-  AgentOptions options = kit.options();
-  options.store = store;
+  AgentOptions options = kit.with(store);
   options.write_mode = WriteMode::background;
   options.queue_capacity = 100'000;  // So that nobody has to wait for room.
   const auto stored = [&] { return stored_journal(*kit.store, "r").trajectory().size(); };
@@ -173,8 +170,7 @@ TEST_CASE("a store that works again gets what is recorded in the background", "[
 
 TEST_CASE("a machine without free threads slows a run down and does not stop it", "[queue]") {
   Kit kit;
-  AgentOptions options = kit.options();
-  options.store = std::make_shared<FlakyStore>(kit.store, Durability::process);
+  AgentOptions options = kit.with(std::make_shared<FlakyStore>(kit.store, Durability::process));
   options.write_mode = WriteMode::background;
   const TriageAgent agent{[](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "s"});
@@ -192,8 +188,7 @@ TEST_CASE("a store that throws its warning ends no run", "[store_failure]") {
     std::string take_warning() override { throw std::runtime_error("the disk smells"); }
   };
   Kit kit;
-  AgentOptions options = kit.options();
-  options.store = std::make_shared<Grim>(kit.store);
+  AgentOptions options = kit.with(std::make_shared<Grim>(kit.store));
   const TriageAgent agent{[](const std::string&, Attempt& attempt) {
                             attempt.record_step({.action = "s"});
                             return 1;

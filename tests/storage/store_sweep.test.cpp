@@ -105,8 +105,7 @@ TEST_CASE("whatever store operation fails, once, another process brings the run 
     const auto process = [&](std::uint64_t fault) {
       const auto store = testing::FlakyStore::around(inner);
       if (fault > 0) store->fail_nth(fault, point);
-      AgentOptions options = kit.options();
-      options.store = store;
+      AgentOptions options = kit.with(store);
       options.on_store_error = on_error;
       options.write_mode = mode;
       const Agent agent{SweptWork{world},

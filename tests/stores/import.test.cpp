@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/result.hpp"
 #include "support/temp_folder.hpp"
+#include "support/weighing_store.hpp"
 #include "triage/forwarding_store.hpp"
 #include "triage/orphans.hpp"
 #include "triage/stores/interchange.hpp"
@@ -110,29 +111,6 @@ class Dying final : public ForwardingStore {
   [[nodiscard]] static Error dead() { return {Errc::io, "the process is dead"}; }
 
   int left_;
-};
-
-// Counts the bytes of the largest append.
-class Weighing final : public ForwardingStore {
- public:
-  using ForwardingStore::ForwardingStore;
-  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
-    weigh(records);
-    return inner().start(run, records);
-  }
-  Result<void> append(const Lease& lease, std::span<const Record> records,
-                      RunStatus status) override {
-    weigh(records);
-    return inner().append(lease, records, status);
-  }
-  std::size_t most = 0;
-
- private:
-  void weigh(std::span<const Record> records) {
-    std::string all;
-    for (const Record& record : records) record.encode_body(all);
-    most = std::max(most, all.size());
-  }
 };
 
 }  // namespace
@@ -300,8 +278,8 @@ TEST_CASE("an import appends few large records at a time", "[stores][interchange
         std::make_shared<const Json>(Json{{"page", std::string(std::size_t{5} << 20U, 'x')}}));
   }
   REQUIRE_OK(source->start({.id = "r"}, records));
-  const auto target = std::make_shared<Weighing>(MemoryStore::create());
+  const auto target = std::make_shared<WeighingStore>(MemoryStore::create());
   REQUIRE_OK(import_into(*target, export_of(*source)));
-  CHECK(target->most < (std::size_t{22} << 20U));
+  CHECK(target->most_at_once() < (std::size_t{22} << 20U));
   CHECK(target->read("r", {}).value().records.size() == 8);
 }

@@ -164,8 +164,10 @@ struct Kit {
   std::shared_ptr<MemoryStore> store = MemoryStore::create();
 
   // With a memory store, and nothing that depends on the machine.
-  [[nodiscard]] AgentOptions options() const {
-    return {.store = store,
+  [[nodiscard]] AgentOptions options() const { return with(store); }
+  // The same with another store.
+  [[nodiscard]] AgentOptions with(std::shared_ptr<CheckpointStore> other) const {
+    return {.store = std::move(other),
             .write_mode = WriteMode::deferred,
             .observer = log,
             .clock = clock,
@@ -173,11 +175,7 @@ struct Kit {
             .classifier = classifier};
   }
   // The same without a store.
-  [[nodiscard]] AgentOptions bare() const {
-    AgentOptions all = options();
-    all.store = nullptr;
-    return all;
-  }
+  [[nodiscard]] AgentOptions bare() const { return with(nullptr); }
 };
 
 // The journal of a run as stored. Throws if it cannot be read.

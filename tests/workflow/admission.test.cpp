@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which executors may start: capacities and budgets.
 #include "kit.hpp"
+#include "support/wait_until.hpp"
 #include "triage/policies/retry.hpp"
 
 #include <atomic>
@@ -48,10 +49,7 @@ class PatientClock final : public Clock {
   TimePoint now() override { return real_clock()->now(); }
   WallTime wall_now() override { return real_clock()->wall_now(); }
   bool sleep_until(TimePoint, std::stop_token) override {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (ran_ < awaited_ && std::chrono::steady_clock::now() < patience) {
-      std::this_thread::yield();
-    }
+    wait_until([this] { return ran_ >= awaited_; });
     return true;
   }
 

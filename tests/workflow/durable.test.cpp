@@ -3,13 +3,12 @@
 #include "kit.hpp"
 #include "support/no_threads.hpp"
 #include "support/temp_folder.hpp"
+#include "support/wait_until.hpp"
 #include "triage/forwarding_store.hpp"
 #include "triage/stores/sqlite.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <stop_token>
-#include <thread>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -42,17 +41,6 @@ class CountingStore final : public ForwardingStore {
   std::atomic<std::size_t> records_{0};
 };
 
-// Polls the condition for some seconds.
-template <class Condition>
-bool soon(const Condition& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (std::chrono::steady_clock::now() < until) {
-    if (condition()) return true;
-    std::this_thread::yield();
-  }
-  return false;
-}
-
 bool is_stored(CheckpointStore& store, const std::string& executor) {
   const auto latest = store.latest("w");
   return latest && latest.value().state.contains("triage/done/" + executor + "/1");
@@ -76,7 +64,7 @@ TEST_CASE("what has finished is stored while a slow sibling is still at work",
   WorkflowBuilder builder("w", {.schedule = schedule});
   builder.executor("fast", [](const int& n) { return n; })
       .executor("slow", stateless([&](const int& n) {
-                  seen = soon([&] { return is_stored(*looking.value(), "fast"); });
+                  seen = wait_until([&] { return is_stored(*looking.value(), "fast"); });
                   return n;
                 }))
       .start("fast")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Executors that are out of time: who is told, and what counts as activity.
 #include "kit.hpp"
+#include "support/wait_until.hpp"
 #include "triage/policies/retry.hpp"
 #include "triage/testing/simulated_clock.hpp"
 #include "triage/workflow/agent_executor.hpp"
@@ -10,7 +11,6 @@
 #include <functional>
 #include <stdexcept>
 #include <stop_token>
-#include <thread>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -137,8 +137,7 @@ TEST_CASE("an executor that waits for another try keeps nobody else from going o
     TimePoint now() override { return TimePoint(Duration(now_)); }
     WallTime wall_now() override { return WallTime(); }
     bool sleep_until(TimePoint when, std::stop_token) override {
-      const auto patience = std::chrono::steady_clock::now() + seconds(20);
-      while (!done_ && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+      wait_until(done_);
       now_ = when.time_since_epoch().count();
       return true;
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "kit.hpp"
-#include "triage/forwarding_store.hpp"
+#include "support/weighing_store.hpp"
 #include "triage/workflow/crew.hpp"
 #include "triage/workflow/inspect.hpp"
 #include "triage/workflow/team.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <ctime>
 #include <functional>
@@ -19,37 +18,6 @@ using namespace triage::workflow;
 using namespace triage::test;
 
 namespace {
-
-// Counts the bytes of all bodies appended to journals.
-class CountingStore final : public ForwardingStore {
- public:
-  CountingStore() : ForwardingStore(memory()) {}
-  ~CountingStore() override { stop_queue(); }
-  Result<Lease> start(const RunInfo& run, std::span<const Record> records) override {
-    count(records);
-    return inner().start(run, records);
-  }
-  Result<void> append(const Lease& lease, std::span<const Record> records,
-                      RunStatus status) override {
-    count(records);
-    return inner().append(lease, records, status);
-  }
-  void append_group(std::span<AppendBatch> batches) override {
-    for (const AppendBatch& batch : batches) count(batch.records);
-    inner().append_group(batches);
-  }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-
- private:
-  void count(std::span<const Record> records) {
-    for (const Record& record : records) {
-      std::string body;
-      record.encode_body(body);
-      bytes_ += body.size();
-    }
-  }
-  std::atomic<std::size_t> bytes_{0};
-};
 
 // This many bytes that occur nowhere else.
 std::string fresh_text(std::size_t bytes, int seed) {
@@ -101,7 +69,7 @@ Workflow diary(int turns, const Grow& grow) {
 
 // Bytes appended per byte of the final conversation as JSON.
 double appended(const Workflow& workflow, const Json& inputs, const Json& conversation) {
-  const auto store = std::make_shared<CountingStore>();
+  const auto store = std::make_shared<WeighingStore>(memory());
   REQUIRE_OK(WorkflowRun(workflow, {.run_id = "w", .store = store}).run(inputs));
   const auto bytes = static_cast<double>(store->bytes());
   const auto distinct = static_cast<double>(show(conversation).size());
@@ -147,7 +115,7 @@ TEST_CASE("a conversation of 100 kB that is sent again in each of 500 turns is s
 
 TEST_CASE("a growing history is stored about once by a run that went on in another process",
           "[workflow][growth]") {
-  const auto store = std::make_shared<CountingStore>();
+  const auto store = std::make_shared<WeighingStore>(memory());
   for (int limit = 10; limit <= 50; limit += 10) {
     WorkflowRun run(ping_pong(41, list_by_2000),
                     {.run_id = "w", .store = store, .max_supersteps = limit});

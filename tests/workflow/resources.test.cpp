@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Effects on an outside resource shared by several executors and branches.
 #include "kit.hpp"
+#include "support/wait_until.hpp"
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -112,22 +112,17 @@ TEST_CASE("acts on one resource happen one after another, whoever does them",
 TEST_CASE("who waits for a resource lends its thread to others", "[workflow][resources]") {
   std::atomic<bool> third_ran{false};
   std::atomic<bool> first_has_it{false};
-  const auto until = [](const std::atomic<bool>& flag) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!flag && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
-    return flag.load();
-  };
   // The first one acts until the third has run, which is queued behind the second.
   const auto graph =
       built(WorkflowBuilder("w")
                 .executor("first", stateless([&](const int&, Context& context) {
                             return context.effect_on("account:42", "hold", [&] {
                               first_has_it = true;
-                              return until(third_ran);
+                              return wait_until(third_ran);
                             });
                           }))
                 .executor("second", stateless([&](const int& n, Context& context) {
-                            until(first_has_it);
+                            wait_until(first_has_it);
                             return context.effect_on("account:42", "wait", [n] { return n; });
                           }))
                 .executor("third", stateless([&](const int&) {
@@ -214,10 +209,6 @@ TEST_CASE("branches that do different things to one resource wait for each other
   std::atomic<bool> second_acted{false};
   std::atomic<bool> met{false};
   const auto clock = std::make_shared<CountingClock>();  // The second one's.
-  const auto until = [](const std::function<bool()>& holds) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
-  };
   const auto pay = stateless([&](const Json&, Context& context) {
     if (origin_waits) static_cast<void>(context.request<int>("go", {}));
     const bool is_first = !first_came.exchange(true);
@@ -228,7 +219,7 @@ TEST_CASE("branches that do different things to one resource wait for each other
         return 2;
       }
       first_acts = true;
-      until([&] { return clock->sleeps > 0 || second_acted; });
+      wait_until([&] { return clock->sleeps > 0 || second_acted; });
       first_acts = false;
       return 1;
     });
@@ -246,7 +237,7 @@ TEST_CASE("branches that do different things to one resource wait for each other
     WorkflowRun run(graph, {.run_id = "first", .store = store});
     static_cast<void>(run.fork(before, {.label = "first"}));
   });
-  until([&] { return first_acts.load(); });
+  wait_until(first_acts);
   WorkflowRun second(twin, {.run_id = "second", .store = store, .clock = clock});
   const auto done = second.fork(before, {.label = "second"});
   REQUIRE_OK(done);
@@ -361,11 +352,6 @@ TEST_CASE("who waits for a resource until its deadline has run out of time",
           "[workflow][resources]") {
   std::atomic<bool> first_has_it{false};
   std::atomic<bool> second_gave_up{false};
-  const auto until = [](const std::atomic<bool>& flag) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!flag && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
-    return flag.load();
-  };
   const auto told = [&](const Error& error) {
     second_gave_up = true;
     return make_message(error.detail);
@@ -375,11 +361,11 @@ TEST_CASE("who waits for a resource until its deadline has run out of time",
                 .executor("first", stateless([&](const int&, Context& context) {
                             return context.effect_on("account:42", "hold", [&] {
                               first_has_it = true;
-                              return until(second_gave_up);
+                              return wait_until(second_gave_up);
                             });
                           }))
                 .executor("second", stateless([&](const int& n, Context& context) {
-                            until(first_has_it);
+                            wait_until(first_has_it);
                             return context.effect_on("account:42", "wait", [n] { return n; });
                           }),
                           {.timeout = std::chrono::milliseconds(20), .instead = told})

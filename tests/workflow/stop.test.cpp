@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Paused, aborted or stopped runs: running work ends, nothing more starts.
 #include "kit.hpp"
+#include "support/wait_until.hpp"
 #include "triage/policies/retry.hpp"
 #include "triage/policies/rollback.hpp"
 #include "triage/workflow/inspect.hpp"
@@ -8,7 +9,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <thread>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -334,11 +334,6 @@ TEST_CASE("a pause ends waiting in line for a resource, which is waited for when
   std::atomic<bool> begun{false};
   std::atomic<bool> acts{false};
   std::atomic<bool> gave_up{false};
-  const auto until = [](const std::atomic<bool>& flag) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!flag && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
-    return flag.load();
-  };
   struct AtTheEnd {
     std::atomic<bool>& flag;
     ~AtTheEnd() { flag = true; }
@@ -350,15 +345,15 @@ TEST_CASE("a pause ends waiting in line for a resource, which is waited for when
                 .executor("first", stateless([&](const int&, Context& context) {
                             return context.effect_on("account", "first", [&] {
                               acts = true;
-                              until(begun);
+                              wait_until(begun);
                               REQUIRE_OK(self->pause());
-                              in_time = until(gave_up);
+                              in_time = wait_until(gave_up);
                               return 1;
                             });
                           }))
                 .executor("second", stateless([&](const int&, Context& context) {
                             begun = true;
-                            until(acts);
+                            wait_until(acts);
                             const AtTheEnd told{gave_up};
                             return context.effect_on("account", "second", [] { return 2; });
                           }))
