@@ -196,14 +196,22 @@ bool is_meant(const Command& command, std::span<char* const> words) {
   return word(1) == command.group && word(2) == command.name;
 }
 
+// The help of every command says what its exit statuses mean, perhaps in words of its own.
+void tell_exit_status(CLI::App& command) {
+  std::string footer = command.get_footer();
+  if (footer.find("Exit status:") != std::string::npos) return;
+  if (!footer.empty()) footer += "\n\n";
+  command.footer(footer + exit_status_help());
+}
+
 void add_commands(CLI::App& app, std::string_view group, std::span<char* const> words,
                   std::function<ExitStatus()>& chosen) {
   for (const Command& command : commands) {
     if (group != command.group) continue;
     CLI::App* leaf = app.add_subcommand(command.name, command.help);
     if (!is_meant(command, words)) continue;
-    leaf->footer(exit_status_help());
     auto work = command.prepare(*leaf);
+    tell_exit_status(*leaf);
     if (leaf->get_option_no_throw("--store") != nullptr) declare_keys(*leaf);
     leaf->callback([&chosen, work = std::move(work)] { chosen = work; });
   }
@@ -277,14 +285,14 @@ int run_command(int argc, char** argv) {
       "triage"};
   app.set_version_flag("--version", "triage " TRIAGE_VERSION_STRING);
   app.require_subcommand(1);
-  app.footer(exit_status_help());
+  tell_exit_status(app);
   std::function<ExitStatus()> chosen;
   const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
   add_commands(app, "", words, chosen);
   for (const Group& group : groups) {
     CLI::App* sub = app.add_subcommand(group.name, group.help);
     sub->require_subcommand(1);
-    sub->footer(exit_status_help());
+    tell_exit_status(*sub);
     add_commands(*sub, group.name, words, chosen);
   }
   try {

@@ -239,8 +239,9 @@ std::function<ExitStatus()> chaos(CLI::App& arguments) {
       "Example: triage chaos --seed 7 --upstream http://localhost:8080 --variable URL\n"
       "         -- ./agent.py\n\n"
       "Requests meet 429s and 503s, resets, answers that break off, calls of a tool with another\n"
-      "name, and delays. Ends with the status of CMD (126 and 127 if it cannot be executed or\n"
-      "found), and prints what happened to stderr.");
+      "name, and delays. What happened is printed to stderr.\n\n"
+      "Exit status: CMD's own; 126 and 127 if it cannot be executed or found; else as of any\n"
+      "command.");
   return [given] {
     const auto status = carry_out(*given);
     return status ? status.value() : report(status.error());

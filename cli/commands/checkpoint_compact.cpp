@@ -80,11 +80,11 @@ std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments) {
                   "Those that were made within this time stay besides, such as 7d.")
       ->check(not_empty());
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage checkpoint compact 01JDZ3…8XQ --keep 10\n\n"
-                               "Checkpoints with a label stay, and those that the run went back "
-                               "to. A run that a living\nprocess holds is left alone. An SQLite "
-                               "file keeps its size and is used again.\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage checkpoint compact 01JDZ3…8XQ --keep 10\n\n"
+      "Checkpoints with a label stay, and those that the run went back "
+      "to. A run that a living\nprocess holds is left alone. An SQLite "
+      "file keeps its size and is used again.");
   return [given] { return compact_and_tell(*given); };
 }
 

@@ -133,8 +133,7 @@ std::function<ExitStatus()> checkpoint_diff(CLI::App& arguments) {
                   store_help + std::string(" Default: triage/runs.db in the state folder."))
       ->check(not_empty());
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage checkpoint diff nightly@12 nightly\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: triage checkpoint diff nightly@12 nightly");
   return [given] { return compare(*given); };
 }
 

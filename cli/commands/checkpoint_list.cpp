@@ -182,8 +182,7 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
   arguments.add_flag("--all", given->all,
                      "Show the runs and labels that triage makes for itself, too.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage checkpoint list --run nightly\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: triage checkpoint list --run nightly");
   return [given] {
     if (!given->run.empty() && !(given->status.empty() && given->agent.empty())) {
       return report({Errc::invalid_argument,

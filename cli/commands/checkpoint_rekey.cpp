@@ -56,11 +56,10 @@ std::function<ExitStatus()> checkpoint_rekey(CLI::App& arguments) {
   declare_store(arguments, given->where);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
-      std::string("Example: TRIAGE_OLD_KEY_FILES=old.key triage checkpoint rekey --key-file "
-                  "new.key\n\n"
-                  "Others may go on working with both keys. Runs that a living process holds are "
-                  "left: call it again\n(exit status 4).\n\n") +
-      exit_status_help());
+      "Example: TRIAGE_OLD_KEY_FILES=old.key triage checkpoint rekey --key-file "
+      "new.key\n\n"
+      "Others may go on working with both keys. Runs that a living process holds are "
+      "left: call it again\n(exit status 4).");
   return [given] { return rekey(*given); };
 }
 

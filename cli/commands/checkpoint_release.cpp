@@ -24,8 +24,7 @@ std::function<ExitStatus()> checkpoint_release(CLI::App& arguments) {
   arguments.add_flag("--force", given->force,
                      "Even if its owner seems to be alive and at work. What it appends from now on "
                      "is refused; an effect that it is just carrying out stays in doubt.");
-  arguments.footer(std::string("Example: triage checkpoint release nightly\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: triage checkpoint release nightly");
   return [given] {
     const auto meant = meant_run(given->where);
     if (!meant) return report(meant.error());

@@ -258,8 +258,7 @@ std::function<ExitStatus()> checkpoint_show(CLI::App& arguments) {
   arguments.add_flag("--all", given->all,
                      "Show labels and values that triage makes for itself, too.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage checkpoint show nightly@12 --steps all\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: triage checkpoint show nightly@12 --steps all");
   return [given] {
     auto meant = meant_run(given->where);
     if (!meant) return report(meant.error());

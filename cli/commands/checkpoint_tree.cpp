@@ -97,7 +97,7 @@ std::function<ExitStatus()> checkpoint_tree(CLI::App& arguments) {
   auto given = std::make_shared<TreeArguments>();
   declare_store(arguments, given->where, "A run of a workflow, or a branch of one.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage checkpoint tree today\n\n") + exit_status_help());
+  arguments.footer("Example: triage checkpoint tree today");
   return [given] {
     const auto meant = meant_run(given->where);
     if (!meant) return report(meant.error());

@@ -211,13 +211,11 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
                      "and is not a finding any more.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
-      std::string(
-          "Example: triage checkpoint verify --repair\n\n"
-          "A repair appends one record that names what is lost. The run goes "
-          "on from its newest good\ncheckpoint; effects behind it are not done "
-          "again, and one whose intent may be lost is in doubt. Damaged keys of a folder "
-          "of JSON files\nare moved to keys.damaged; they are then as before, or missing.\n\n") +
-      exit_status_help());
+      "Example: triage checkpoint verify --repair\n\n"
+      "A repair appends one record that names what is lost. The run goes "
+      "on from its newest good\ncheckpoint; effects behind it are not done "
+      "again, and one whose intent may be lost is in doubt. Damaged keys of a folder "
+      "of JSON files\nare moved to keys.damaged; they are then as before, or missing.");
   return [given] {
     const auto meant = meant_store(given->where);
     if (!meant) return report(meant.error());

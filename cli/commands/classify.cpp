@@ -72,19 +72,17 @@ ExitStatus classify_lines(Classifier& classifier) {
 
 std::function<ExitStatus()> classify(CLI::App& arguments) {
   arguments.footer(
-      std::string(
-          "Example: echo '{\"error\": \"HTTP 503 Service Unavailable\"}' | triage classify\n\n"
-          "Reads one JSON object a line from standard input: error, and optionally "
-          "exception_type,\n"
-          "http_status, json_rpc_code, grpc_status, headers, steps, task, contract, result; other "
-          "fields\n"
-          "are ignored. Codes may be texts (\"429 Too Many Requests\", \"UNAVAILABLE\").\n"
-          "Prints one a line: type, reason, confidence, retry_after_s, critical_step and, with\n"
-          "one, critical_step_confidence, evidence. A line that cannot be read, or has none of\n"
-          "these fields, gives an object with error and line; the rest is classified, and the exit "
-          "status is 4. Blank lines are "
-          "skipped.\n\n") +
-      exit_status_help());
+      "Example: echo '{\"error\": \"HTTP 503 Service Unavailable\"}' | triage classify\n\n"
+      "Reads one JSON object a line from standard input: error, and optionally "
+      "exception_type,\n"
+      "http_status, json_rpc_code, grpc_status, headers, steps, task, contract, result; other "
+      "fields\n"
+      "are ignored. Codes may be texts (\"429 Too Many Requests\", \"UNAVAILABLE\").\n"
+      "Prints one a line: type, reason, confidence, retry_after_s, critical_step and, with\n"
+      "one, critical_step_confidence, evidence. A line that cannot be read, or has none of\n"
+      "these fields, gives an object with error and line; the rest is classified, and the exit "
+      "status is 4. Blank lines are "
+      "skipped.");
   auto model_file = std::make_shared<std::string>();
   arguments
       .add_option("--model", *model_file,

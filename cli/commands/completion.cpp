@@ -243,8 +243,7 @@ std::function<ExitStatus()> completion(CLI::App& arguments) {
   arguments.add_option("SHELL", *shell, "bash, zsh or fish.")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  arguments.footer(std::string("Example: source <(triage completion bash)\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: source <(triage completion bash)");
   return [shell, &arguments] {
     const CLI::App& root = root_of(arguments);
     print(*shell == "bash" ? for_bash(root) : *shell == "zsh" ? for_zsh(root) : for_fish(root));
@@ -263,7 +262,7 @@ std::function<ExitStatus()> man(CLI::App& arguments) {
       .add_option("--into", given->folder,
                   "Writes the pages of all commands into this folder instead.")
       ->check(not_empty());
-  arguments.footer(std::string("Example: triage man run | man -l -\n\n") + exit_status_help());
+  arguments.footer("Example: triage man run | man -l -");
   return [given, &arguments] {
     const CLI::App& root = root_of(arguments);
     return given->folder.empty() ? print_page(root, given->words)

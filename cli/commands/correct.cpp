@@ -105,10 +105,9 @@ std::function<ExitStatus()> correct(CLI::App& arguments) {
       ->check(not_empty());
   arguments.add_option("--who", given->who, "Who says so. Default: $USER.");
   arguments.footer(
-      std::string("Example: triage correct nightly --type timeout\n\n"
-                  "The line is added as a whole and is durable when the command ends; "
-                  "several may add at\nonce. `triage train` learns from the file.\n\n") +
-      exit_status_help());
+      "Example: triage correct nightly --type timeout\n\n"
+      "The line is added as a whole and is durable when the command ends; "
+      "several may add at\nonce. `triage train` learns from the file.");
   return [given] { return correct_run(*given); };
 }
 

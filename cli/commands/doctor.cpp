@@ -173,9 +173,9 @@ std::function<ExitStatus()> doctor(CLI::App& arguments) {
   auto given = std::make_shared<DoctorArguments>();
   declare_store(arguments, given->where);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage doctor\n\nWhat is missing is not an error; what is "
-                               "wrong in the store is (3).\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage doctor\n\nWhat is missing is not an error; what is "
+      "wrong in the store is (3).");
   return [given] { return examine(*given); };
 }
 

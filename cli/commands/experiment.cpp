@@ -177,11 +177,11 @@ std::function<ExitStatus()> experiment(CLI::App& arguments) {
   arguments.add_flag("--again", given->again,
                      "Forget how far this experiment got, and start over.");
   arguments.add_flag("--check", given->check, "Only say whether the file is sound.");
-  arguments.footer(std::string("Example: triage experiment examples/experiments/routing.yaml\n\n"
-                               "Every condition meets the same seeds. An experiment that was "
-                               "killed goes on when it is\nstarted again. docs/experiments.md says "
-                               "how to write such a file.\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage experiment examples/experiments/routing.yaml\n\n"
+      "Every condition meets the same seeds. An experiment that was "
+      "killed goes on when it is\nstarted again. docs/experiments.md says "
+      "how to write such a file.");
   return [given] { return experiment_of(*given); };
 }
 

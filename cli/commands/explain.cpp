@@ -89,7 +89,7 @@ std::function<ExitStatus()> explain(CLI::App& arguments) {
   auto given = std::make_shared<ExplainArguments>();
   declare_store(arguments, given->where, "The run.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage explain 01JDZ3K5W8…\n\n") + exit_status_help());
+  arguments.footer("Example: triage explain 01JDZ3K5W8…");
   return [given] { return explain_run(*given); };
 }
 

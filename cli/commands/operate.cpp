@@ -177,20 +177,20 @@ std::function<ExitStatus()> signal_send(CLI::App& arguments) {
   declare(arguments, *given, false);
   arguments.add_option("NAME", given->name, "What the run waits for.")->required();
   arguments.add_option("VALUE", given->value, "JSON that it is given. Default: null.");
-  arguments.footer(std::string("Example: triage signal send 01JDZ3K5W8… approved true\n\n"
-                               "A name is answered once. Whoever goes on with the run takes it up: "
-                               "`triage resume --due`, or the run's\nown program.\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage signal send 01JDZ3K5W8… approved true\n\n"
+      "A name is answered once. Whoever goes on with the run takes it up: "
+      "`triage resume --due`, or the run's\nown program.");
   return [given] { return send(*given); };
 }
 
 std::function<ExitStatus()> cancel(CLI::App& arguments) {
   auto given = std::make_shared<OperateArguments>();
   declare(arguments, *given);
-  arguments.footer(std::string("Example: triage cancel 01JDZ3K5W8…\n\n"
-                               "Ends a run that waits, or whose process died. No effect is undone; "
-                               "`triage resume RUN` goes on all the\nsame.\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage cancel 01JDZ3K5W8…\n\n"
+      "Ends a run that waits, or whose process died. No effect is undone; "
+      "`triage resume RUN` goes on all the\nsame.");
   return [given] { return cancel_it(*given); };
 }
 
@@ -202,22 +202,22 @@ std::function<ExitStatus()> settle(CLI::App& arguments) {
   arguments.add_option("RESULT", given->value,
                        "JSON that the effect would have returned; of `triage effect`, its output "
                        "as a JSON text. Default: null.");
-  arguments.footer(std::string("Example: triage settle 01JDZ3K5W8… charge:42 done '\"R-17\"'\n\n"
-                               "What is recorded is final and is not checked: find "
-                               "out first. Of an undoing in doubt it\nsays whether the undoing "
-                               "happened. Then `triage resume RUN`, or the run's own program, goes "
-                               "on.\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage settle 01JDZ3K5W8… charge:42 done '\"R-17\"'\n\n"
+      "What is recorded is final and is not checked: find "
+      "out first. Of an undoing in doubt it\nsays whether the undoing "
+      "happened. Then `triage resume RUN`, or the run's own program, goes "
+      "on.");
   return [given] { return settle_it(*given); };
 }
 
 std::function<ExitStatus()> reissue(CLI::App& arguments) {
   auto given = std::make_shared<OperateArguments>();
   declare(arguments, *given);
-  arguments.footer(std::string("Example: triage reissue 01JDZ3K5W8…\n\n"
-                               "Prints a new token for a run that waits for a decision. The one "
-                               "before becomes useless.\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage reissue 01JDZ3K5W8…\n\n"
+      "Prints a new token for a run that waits for a decision. The one "
+      "before becomes useless.");
   return [given] { return reissue_it(*given); };
 }
 

@@ -178,8 +178,7 @@ void show_policy_json(const PolicyDocument& document, const Limits& limits) {
 std::function<ExitStatus()> policy_check(CLI::App& arguments) {
   auto given = std::make_shared<PolicyArguments>();
   declare_policy(arguments, *given);
-  arguments.footer(std::string("Example: triage policy check patient.yaml\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: triage policy check patient.yaml");
   return [given] {
     if (const auto limits = check_limits(given->limits); !limits) return report(limits.error());
     const auto document = read_document(*given);
@@ -202,8 +201,7 @@ std::function<ExitStatus()> policy_check(CLI::App& arguments) {
 std::function<ExitStatus()> policy_show(CLI::App& arguments) {
   auto given = std::make_shared<PolicyArguments>();
   declare_policy(arguments, *given);
-  arguments.footer(std::string("Example: triage policy show patient.yaml\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: triage policy show patient.yaml");
   return [given] {
     if (const auto limits = check_limits(given->limits); !limits) return report(limits.error());
     const auto document = read_document(*given);

@@ -70,17 +70,14 @@ std::function<ExitStatus()> replay(CLI::App& arguments) {
   declare_confirm(arguments, given->confirm);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
-      std::string(
-          "Example: triage replay 01JDZ3K5W8… --policy patient.yaml\n"
-          "         triage replay nightly --confirm --hint \"The table is called users.\"\n"
-          "         triage replay nightly --confirm --times 50\n"
-          "         -- ./nightly.sh --small-pages\n\n"
-          "With --confirm the program of a run of `triage run` runs in its folder, with nothing "
-          "on\n"
-          "its standard input, and what it prints is dropped. No effect is carried out: recorded\n"
-          "ones give their results, new ones are refused. All else that it does, it does again.\n"
-          "\n") +
-      exit_status_help());
+      "Example: triage replay 01JDZ3K5W8… --policy patient.yaml\n"
+      "         triage replay nightly --confirm --hint \"The table is called users.\"\n"
+      "         triage replay nightly --confirm --times 50\n"
+      "         -- ./nightly.sh --small-pages\n\n"
+      "With --confirm the program of a run of `triage run` runs in its folder, with nothing "
+      "on\n"
+      "its standard input, and what it prints is dropped. No effect is carried out: recorded\n"
+      "ones give their results, new ones are refused. All else that it does, it does again.");
   return [given] { return replay_run(*given); };
 }
 

@@ -81,9 +81,9 @@ std::function<ExitStatus()> step(CLI::App& arguments) {
   arguments.add_option("--output", given->output, "What it gave.");
   arguments.add_option("--error", given->error, "That it failed, as it was printed.");
   arguments.add_flag("--idempotent", given->idempotent, "Doing it again is harmless.");
-  arguments.footer(std::string("Example: triage step fetch --tool curl --input "
-                               "'{\"page\": 3}'\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage step fetch --tool curl --input "
+      "'{\"page\": 3}'");
   return [given] {
     const auto step = step_of(*given);
     return step ? tell({{"step", step.value()}}) : report(step.error());
@@ -100,24 +100,21 @@ std::function<ExitStatus()> state_get(CLI::App& arguments) {
                   "What is printed if there is no such key: JSON, or a text. Other failures stay "
                   "failures.")
       ->needs(named);
-  arguments.footer(std::string("Example: page=$(triage state get page --default 0) || exit\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: page=$(triage state get page --default 0) || exit");
   return [key, missing] { return print_state(*key, *missing); };
 }
 
 std::function<ExitStatus()> state_set(CLI::App& arguments) {
   auto pairs = std::make_shared<std::vector<std::string>>();
   arguments.add_option("PAIR", *pairs, "KEY=VALUE. A value is JSON, or a text.")->required();
-  arguments.footer(std::string("Example: triage state set page=3 name=ana\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: triage state set page=3 name=ana");
   return [pairs] { return set_state(*pairs); };
 }
 
 std::function<ExitStatus()> checkpoint_label(CLI::App& arguments) {
   auto label = std::make_shared<std::string>();
   arguments.add_option("LABEL", *label, "Found again by a rollback.")->required();
-  arguments.footer(std::string("Example: triage checkpoint label planned\n\n") +
-                   exit_status_help());
+  arguments.footer("Example: triage checkpoint label planned");
   return [label] { return tell({{"checkpoint", *label}}); };
 }
 

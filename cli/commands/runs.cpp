@@ -229,7 +229,7 @@ std::function<ExitStatus()> runs(CLI::App& arguments) {
                      "Show the runs that workflows make for the tries of an executor, too.");
   arguments.add_flag("--follow", given->follow, "Go on with a line for each run that changes.");
   arguments.add_flag("--json", given->json, "One JSON document; with --follow JSON Lines.");
-  arguments.footer(std::string("Example: triage runs --status died\n\n") + exit_status_help());
+  arguments.footer("Example: triage runs --status died");
   return [given] { return list_runs(*given); };
 }
 
@@ -237,7 +237,7 @@ std::function<ExitStatus()> suspended(CLI::App& arguments) {
   auto given = std::make_shared<RunsArguments>();
   declare_store(arguments, given->where);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage suspended\n\n") + exit_status_help());
+  arguments.footer("Example: triage suspended");
   return [given] { return list_suspended(*given); };
 }
 

@@ -217,11 +217,10 @@ std::function<ExitStatus()> train(CLI::App& arguments) {
       ->check(whole_number(0, 1'000'000));
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
-      std::string("Example: triage train --corrections corrections.jsonl --out mine.bin\n\n"
-                  "The same corpus and corrections give the same bytes. A line that is no "
-                  "correction is reported\nwith its number, the rest is used, and the exit status "
-                  "is 4.\n\n") +
-      exit_status_help());
+      "Example: triage train --corrections corrections.jsonl --out mine.bin\n\n"
+      "The same corpus and corrections give the same bytes. A line that is no "
+      "correction is reported\nwith its number, the rest is used, and the exit status "
+      "is 4.");
   return [given] { return train_model(*given); };
 }
 

@@ -185,12 +185,10 @@ std::function<ExitStatus()> worker(CLI::App& arguments) {
                        "there are any; they run it as it is called here, in this folder. Default: "
                        "every run of `triage run`, in its own folder.");
   arguments.footer(
-      std::string(
-          "Example: triage worker --store postgresql://db/triage -- ./nightly.sh\n\n"
-          "Goes on with runs whose time or signal has come, and with those whose supervisor "
-          "is gone, one\nat a time, until SIGTERM: then the run in progress comes to its "
-          "end. A second SIGTERM ends it.\nAny number of workers may share a store.\n\n") +
-      exit_status_help());
+      "Example: triage worker --store postgresql://db/triage -- ./nightly.sh\n\n"
+      "Goes on with runs whose time or signal has come, and with those whose supervisor "
+      "is gone, one\nat a time, until SIGTERM: then the run in progress comes to its "
+      "end. A second SIGTERM ends it.\nAny number of workers may share a store.");
   return [given] { return work(*given); };
 }
 

@@ -143,7 +143,7 @@ std::function<ExitStatus()> workflow_show(CLI::App& arguments) {
   auto given = std::make_shared<WorkflowShowArguments>();
   declare_store(arguments, given->where, "A run of a workflow, or a checkpoint as RUN@SEQUENCE.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage workflow show today\n\n") + exit_status_help());
+  arguments.footer("Example: triage workflow show today");
   return [given] {
     const auto meant = meant_run(given->where);
     if (!meant) return report(meant.error());

@@ -222,6 +222,18 @@ TEST_CASE("every command has examples in its help, and they work as they stand",
   }
 }
 
+TEST_CASE("every help says once what the exit statuses mean", "[help]") {
+  std::vector<std::string> commands = all_commands();
+  commands.insert(commands.end(), {"", "checkpoint", "workflow"});
+  for (const std::string& command : commands) {
+    const std::string help = help_of(command);
+    INFO(command);
+    const std::size_t at = help.find("\nExit status: ");
+    CHECK(at != std::string::npos);
+    CHECK(help.rfind("Exit status: ") == at + 1);
+  }
+}
+
 TEST_CASE("every command that knows --json tells its errors as JSON, too", "[help]") {
   const TempFolder folder;
   for (const std::string& command : all_commands()) {
