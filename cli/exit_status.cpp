@@ -53,12 +53,13 @@ namespace {
 
 ExitStatus report_as(ExitStatus status, const Error& error) {
   if (asked_for_json()) {
-    tell_error(to_string(error.code), error.detail, status);
+    tell_error(to_string(error.code), error.message(), status);
     return status;
   }
   // Some details have several lines; what they quote may hold anything else.
   std::string text = "triage: ";
-  for (std::string_view rest = error.detail; !rest.empty();) {
+  const std::string message = error.message();
+  for (std::string_view rest = message; !rest.empty();) {
     const std::size_t end = rest.find('\n');
     text += printable(rest.substr(0, end));
     if (end == std::string_view::npos) break;

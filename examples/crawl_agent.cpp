@@ -152,7 +152,7 @@ int run(const Options& options) {
     summary["words"] = report.value().words;
     if (!options.report.empty()) write_report(report.value(), options.report);
   } else {
-    summary["error"] = report.error().detail;
+    summary["error"] = report.error().message();
   }
   std::printf("%s\n", triage::show(summary).c_str());
   return report ? 0 : report.error().code == triage::Errc::aborted ? 6 : 5;

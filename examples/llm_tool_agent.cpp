@@ -75,7 +75,7 @@ int run(std::map<std::string, std::string> options) {
       options["--run-id"].empty() ? agent.run(options["task"])
                                   : agent.run_or_resume(options["--run-id"], options["task"]);
   if (!answer) {
-    std::fprintf(stderr, "llm_tool_agent: %s\n", answer.error().detail.c_str());
+    std::fprintf(stderr, "llm_tool_agent: %s\n", answer.error().message().c_str());
     switch (answer.error().code) {
       case triage::Errc::aborted: return 6;
       case triage::Errc::suspended: return 7;  // A long wait: run it again later.

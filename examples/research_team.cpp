@@ -149,7 +149,7 @@ int work(const Settings& settings) {
   const auto done = run.start_or_resume("/index.html");
   tell(run, {});
   if (done) std::cout << "  result: " << done.value().value().get<std::string>() << '\n';
-  if (!done) std::cout << "  " << done.error().detail << '\n';
+  if (!done) std::cout << "  " << done.error().message() << '\n';
   return done ? 0 : done.error().code == triage::Errc::suspended ? 7 : 1;
 }
 

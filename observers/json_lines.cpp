@@ -36,7 +36,7 @@ std::string line_of(const Event& event) {
   if (event.number != 0) line["number"] = event.number;
   if (event.step != nullptr) line["step"] = step_json(*event.step);
   if (event.error != nullptr) {
-    line["error"] = {{"code", to_string(event.error->code)}, {"detail", event.error->detail}};
+    line["error"] = {{"code", to_string(event.error->code)}, {"detail", event.error->message()}};
   }
   if (event.failure != nullptr) {
     const Classification& found = event.failure->classification;

@@ -26,7 +26,7 @@ class RedactingObserver final : public Observer {
     if (event.action != nullptr) told.action = &action.emplace(clean(*event.action));
     std::optional<Error> error;
     if (event.error != nullptr) {
-      told.error = &error.emplace(event.error->code, redactor_->text(event.error->detail));
+      told.error = &error.emplace(event.error->code, redactor_->text(event.error->message()));
     }
     std::optional<FailureContext> failure;
     if (event.failure != nullptr) told.failure = &failure.emplace(clean(*event.failure));

@@ -138,10 +138,10 @@ class Worker {
       Later& later = later_[run];
       later.wait = std::clamp(2 * later.wait, poll_, std::max<Duration>(poll_, longest_rest));
       later.from = real_clock()->now() + later.wait;
-      warn("run " + run + " is looked at again later: " + error.detail);
+      warn("run " + run + " is looked at again later: " + session_.in_words(run, error));
     } else {
       left_alone_.insert(run);
-      warn("run " + run + " is left alone: " + error.detail);
+      warn("run " + run + " is left alone: " + session_.in_words(run, error));
     }
   }
 

@@ -107,7 +107,7 @@ void tell_event(const WorkflowEvent& event, const Redactor& redactor) {
   if (event.kind == WorkflowEventKind::executor_completed) what = "has finished";
   if (event.kind == WorkflowEventKind::executor_reused) what = "had finished before";
   if (event.kind == WorkflowEventKind::executor_failed) {
-    what = "failed: " + redactor.text(event.error ? event.error->detail : show(event.value));
+    what = "failed: " + redactor.text(event.error ? event.error->message() : show(event.value));
   }
   if (what.empty()) return;
   const std::string text = event.executor + " " + shorten(what, longest_shown_output);
@@ -273,7 +273,7 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   const std::string next = how_to_go_on({given.file, given.store, given.redact, given.inputs, id},
                                         prepared.value().file, error, *store.value(), pending);
   if (!next.empty()) warn(next);
-  return report({error.code, redactor->text(in_one_line(error.detail))});
+  return report({error.code, redactor->text(in_one_line(error.message()))});
 }
 
 }  // namespace

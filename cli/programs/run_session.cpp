@@ -80,21 +80,18 @@ std::shared_ptr<Observer> told(Telling how, std::shared_ptr<const Redactor> reda
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// What the machine says at the end of a run, with one line of what its program said.
-std::string ending(const std::string& detail) {
-  constexpr std::size_t longest = 300;
-  constexpr std::string_view before_words = "; the failure was: ";
-  const std::size_t at = detail.find(before_words);
-  const std::string said = shorten(first_line(detail.substr(0, at)), longest);
-  if (at == std::string::npos) return said;
-  const std::string_view words = std::string_view(detail).substr(at + before_words.size());
-  return said + std::string(before_words) + shorten(telling_line(words), longest);
+constexpr std::size_t longest_reason = 300;
+
+std::string reason_of(const Error& error) {
+  const std::string_view reason = error.reason();
+  return shorten(first_line(reason.empty() ? error.detail : std::string(reason)), longest_reason);
 }
 
-void replace_all(std::string& text, std::string_view old, const std::string& other) {
-  for (std::size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += other.size()) {
-    text.replace(at, old.size(), other);
-  }
+// Why a run was given up, with one line of what its program said.
+std::string ending(const Error& error) {
+  if (error.reason().empty() || !error.failure()) return reason_of(error);
+  return reason_of(error) +
+         "; the failure was: " + shorten(telling_line(error.failure()->text), longest_reason);
 }
 
 }  // namespace
@@ -275,9 +272,8 @@ ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) co
     text +=
         " until " + iso_time(*suspension->until) + "; " + command("resume --due") + " goes on then";
   } else {
-    const std::string before = "run \"" + run + "\" waits: ";
-    text += " and waits for a decision: " +
-            error.detail.substr(error.detail.starts_with(before) ? before.size() : 0);
+    const std::string& asks = suspension ? suspension->message : error.detail;
+    text += " and waits for a decision" + (asks.empty() ? "" : ": " + asks);
     if (suspension && !suspension->token.empty()) {
       text += "; " + command("decide " + suspension->token + " ACTION") + " takes it";
     } else {
@@ -288,18 +284,19 @@ ExitStatus RunSession::conclude_waiting(const RunId& run, const Error& error) co
   return given_.exit_status == "triage" ? ExitStatus::suspended : waiting_status;
 }
 
-std::string RunSession::doubt(const RunId& run, const std::string& detail) const {
-  const std::size_t why = detail.find("; find out whether it happened");
-  const std::string before_key = "triage settle " + run + " '";
-  const std::size_t key = detail.rfind(before_key);
-  const std::size_t end = detail.rfind("' done|not-done");
-  const bool named = key != std::string::npos && end != std::string::npos && end > key;
-  const std::size_t from = key + before_key.size();
-  return shorten(first_line(detail.substr(0, why)), 300) +
-         ". Find out whether it happened, record it with " +
-         command("settle " + run + " " +
-                 (named ? shell_word(detail.substr(from, end - from)) : "KEY") + " done") +
+std::string RunSession::doubt(const RunId& run, const Error& error) const {
+  const std::string key(error.doubted_effect());
+  return reason_of(error) + ". Find out whether it happened, record it with " +
+         command("settle " + run + " " + (key.empty() ? "KEY" : shell_word(key)) + " done") +
          " (or not-done), and " + command("resume " + run) + " goes on";
+}
+
+std::string RunSession::in_words(const RunId& run, const Error& error) const {
+  if (error.code != Errc::conflict) return error.detail;
+  const auto info = store().run(run);
+  if (!info || info.value().status != RunStatus::poisoned) return error.detail;
+  return error.detail + "; find out why, and " + command("resume " + run + " --revive") +
+         " goes on";
 }
 
 ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) const {
@@ -326,21 +323,24 @@ ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result
   const bool ended = error.code == Errc::escalated || error.code == Errc::aborted ||
                      error.code == Errc::cancelled || error.code == Errc::in_doubt;
   if (!ended) {
-    const std::string said = error.detail.substr(0, error.detail.find(" (Error::unstored_value"));
-    const ExitStatus status = report({error.code, supervisor_->options().redactor->text(said)});
+    const ExitStatus status =
+        report({error.code, supervisor_->options().redactor->text(in_words(run, error))});
     // The child's work is done; only its end could not be stored.
     return own && child && error.unstored_value<Json>() ? static_cast<ExitStatus>(*child) : status;
   }
   if (error.code == Errc::cancelled) {
     tell(run, "cancelled", "run " + run + " was stopped; " + command("resume " + run) + " goes on");
   } else if (error.code == Errc::in_doubt) {
-    tell(run, "in_doubt", "run " + run + " waits for a person: " + doubt(run, error.detail));
+    tell(run, "in_doubt", "run " + run + " waits for a person: " + doubt(run, error));
   } else {
-    std::string why = ending(error.detail);
-    replace_all(why, "resume_run or ResumeOptions::revive", command("resume " + run));
-    replace_all(why, "ResumeOptions::revive", command("resume " + run + " --revive"));
-    tell(run, error.code == Errc::aborted ? "aborted" : "escalated",
-         "run " + run + " gave up: " + why + "; " + command("explain " + run) + " tells why");
+    const bool aborted = error.code == Errc::aborted;
+    std::string text = "run " + run + " gave up: " + ending(error) + "; ";
+    if (!error.advice().empty()) {  // It had ended before.
+      text +=
+          (aborted ? "only " + command("resume " + run + " --revive") : command("resume " + run)) +
+          " goes on; ";
+    }
+    tell(run, aborted ? "aborted" : "escalated", text + command("explain " + run) + " tells why");
   }
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
 }

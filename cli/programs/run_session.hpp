@@ -76,6 +76,8 @@ class RunSession {
   [[nodiscard]] ExitStatus conclude(const RunId& run, const Result<Json>& result) const;
   // "`triage resume RUN`", with the store that was named.
   [[nodiscard]] std::string command(const std::string& words) const;
+  // Why the run could not be continued, and the command that continues it all the same.
+  [[nodiscard]] std::string in_words(const RunId& run, const Error& error) const;
 
  private:
   // As in SupervisorOptions.
@@ -91,8 +93,8 @@ class RunSession {
       const std::shared_ptr<supervise::RunRedactor>& redactor, Shadows shadows);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
   [[nodiscard]] ExitStatus conclude_run(const RunId& run, const Result<Json>& result) const;
-  // How to settle the effect that an error tells of.
-  [[nodiscard]] std::string doubt(const RunId& run, const std::string& detail) const;
+  // Which effect is in doubt, and how to settle it.
+  [[nodiscard]] std::string doubt(const RunId& run, const Error& error) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
 
   SessionArguments given_{};

@@ -131,7 +131,7 @@ class Till {
     if (charged.error().code == triage::Errc::in_doubt) {
       return {{"reference", first}, {"receipt", nullptr}};
     }
-    throw std::runtime_error(charged.error().detail);
+    throw std::runtime_error(charged.error().message());
   }
 
   Json send(int order, const EffectCall& call) {
@@ -228,7 +228,7 @@ int work(const AgentSettings& settings) {
   }
   if (result) return settings.kind == Kind::abort ? 1 : 0;
   if (settings.kind == Kind::abort && result.error().code == triage::Errc::aborted) return 0;
-  std::fprintf(stderr, "%s: %s\n", settings.run.c_str(), result.error().detail.c_str());
+  std::fprintf(stderr, "%s: %s\n", settings.run.c_str(), result.error().message().c_str());
   return 1;
 }
 

@@ -30,6 +30,6 @@ int main() {
   const auto workflow = flow.build();
   if (!workflow) return 1;
   const auto done = wf::WorkflowRun(workflow.value()).run("tea");
-  std::cout << (done ? done.value().value().get<std::string>() : done.error().detail) << '\n';
+  std::cout << (done ? done.value().value().get<std::string>() : done.error().message()) << '\n';
   return done ? 0 : 1;
 }

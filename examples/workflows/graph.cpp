@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     }
   }
   const auto done = run.start_or_resume("tea");
-  std::cout << (done ? done.value().value().dump() : done.error().detail) << '\n'
+  std::cout << (done ? done.value().value().dump() : done.error().message()) << '\n'
             << run.handler_calls() << " handlers were called\n";
   return done ? 0 : 7;
 }

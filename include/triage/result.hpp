@@ -44,6 +44,7 @@ enum class Errc {
 
 namespace detail {
 struct ErrorMore;
+struct ErrorFacts;
 struct UnstoredEnd;
 }  // namespace detail
 
@@ -51,6 +52,7 @@ struct UnstoredEnd;
 struct Error {
   Errc code = Errc::io;
   std::string detail{};  // For people: what was wrong, which value, what is allowed. Never parsed.
+                         // message() also has the advice.
 
   Error() = default;
   Error(Errc c, std::string text) : code(c), detail(std::move(text)) {}
@@ -72,6 +74,16 @@ struct Error {
   // The suspension of a suspended run, with its token, else null. No text, event or record shows
   // it.
   [[nodiscard]] const std::shared_ptr<const Suspension>& suspension() const noexcept;
+  // What to do about it, in terms of this library; often empty.
+  [[nodiscard]] std::string_view advice() const noexcept;
+  // For people: `detail` and then the advice.
+  [[nodiscard]] std::string message() const;
+  // Why the run ended, where `detail` goes on with the words of a failure; otherwise empty. Those
+  // words are failure()->text.
+  [[nodiscard]] std::string_view reason() const noexcept;
+  // The key of the effect that is in doubt, as the agent gave it, for settle_effect(); empty if
+  // none is named.
+  [[nodiscard]] std::string_view doubted_effect() const noexcept;
   // What the agent returned, if its run succeeded but that could not be stored; else null. T is the
   // agent's result type; for void, the pointer is just not null. Copies of the error share the
   // value.
@@ -81,6 +93,7 @@ struct Error {
   }
 
  private:
+  friend struct detail::ErrorFacts;
   friend struct detail::UnstoredEnd;
   [[nodiscard]] std::shared_ptr<void> unstored(const std::type_info& type) const noexcept;
 

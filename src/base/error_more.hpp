@@ -6,6 +6,7 @@
 #include "triage/result.hpp"
 
 #include <memory>
+#include <string>
 #include <typeinfo>
 #include <utility>
 
@@ -22,6 +23,17 @@ struct ErrorMore {
   bool finished = false;          // The run succeeded, but its end could not be stored …
   std::shared_ptr<void> value{};  // … with this value,
   const std::type_info* value_type = nullptr;  // … of this type.
+  std::string advice{};
+  std::string reason{};
+  std::string doubted_effect{};
+};
+
+// Adds to an error; all else that it holds stays.
+struct ErrorFacts {
+  static void advise(Error& error, std::string advice);
+  static void because(Error& error, std::string reason);
+  static void doubt(Error& error, std::string key);
+  static void failed(Error& error, std::shared_ptr<const FailureContext> failure) noexcept;
 };
 
 // The failure that a callable reports by returning this error: the one passed to Attempt::fail,

@@ -42,7 +42,7 @@ std::error_code make_error_code(Errc code) noexcept {
 }
 
 BadResult::BadResult(const Error& error)
-    : std::system_error(make_error_code(error.code), error.detail),
+    : std::system_error(make_error_code(error.code), error.message()),
       error_(std::make_shared<const Error>(error)) {}
 
 void outcome_throw_as_system_error_with_payload(const Error& error) { throw BadResult(error); }
@@ -75,12 +75,40 @@ const std::shared_ptr<const Suspension>& Error::suspension() const noexcept {
   return more_ ? more_->suspension : none;
 }
 
+std::string_view Error::advice() const noexcept {
+  return more_ ? std::string_view(more_->advice) : std::string_view();
+}
+
+std::string Error::message() const {
+  const std::string_view what = advice();
+  return what.empty() ? detail : detail + "; " + std::string(what);
+}
+
+std::string_view Error::reason() const noexcept {
+  return more_ ? std::string_view(more_->reason) : std::string_view();
+}
+
+std::string_view Error::doubted_effect() const noexcept {
+  return more_ ? std::string_view(more_->doubted_effect) : std::string_view();
+}
+
 std::shared_ptr<void> Error::unstored(const std::type_info& type) const noexcept {
   if (!more_ || more_->value_type == nullptr || *more_->value_type != type) return nullptr;
   return more_->value;
 }
 
 namespace detail {
+namespace {
+
+// Copies of an error share what is there, so it is copied.
+template <class T>
+void put(std::shared_ptr<const ErrorMore>& more, T ErrorMore::*member, T value) {
+  const auto changed = more ? std::make_shared<ErrorMore>(*more) : std::make_shared<ErrorMore>();
+  (*changed).*member = std::move(value);
+  more = changed;
+}
+
+}  // namespace
 
 std::shared_ptr<const Failure> reported_by(Error&& error) {
   std::shared_ptr<const Failure> reported = error.reported();
@@ -96,12 +124,29 @@ std::shared_ptr<const Failure> reported_by(Error&& error) {
   }
   if (error.detail.empty()) error.detail = to_string(error.code);
   return std::make_shared<const Failure>(
-      Failure{.text = std::move(error.detail), .code = make_error_code(error.code)});
+      Failure{.text = error.message(), .code = make_error_code(error.code)});
+}
+
+void ErrorFacts::advise(Error& error, std::string advice) {
+  put(error.more_, &ErrorMore::advice, std::move(advice));
+}
+
+void ErrorFacts::because(Error& error, std::string reason) {
+  put(error.more_, &ErrorMore::reason, std::move(reason));
+}
+
+void ErrorFacts::doubt(Error& error, std::string key) {
+  put(error.more_, &ErrorMore::doubted_effect, std::move(key));
+}
+
+void ErrorFacts::failed(Error& error, std::shared_ptr<const FailureContext> failure) noexcept {
+  error.failure_ = std::move(failure);
 }
 
 void UnstoredEnd::announce(Error& error) {
   const auto more = std::make_shared<ErrorMore>();
   more->finished = true;
+  more->advice = "Error::unstored_value has what the agent returned";
   error.more_ = more;
 }
 
@@ -110,7 +155,8 @@ bool UnstoredEnd::announced(const Error& error) noexcept {
 }
 
 void UnstoredEnd::give(Error& error, std::shared_ptr<void> value, const std::type_info& type) {
-  const auto more = std::make_shared<ErrorMore>();
+  const auto more =
+      error.more_ ? std::make_shared<ErrorMore>(*error.more_) : std::make_shared<ErrorMore>();
   more->finished = true;
   more->value = std::move(value);
   more->value_type = &type;

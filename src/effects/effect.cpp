@@ -3,6 +3,7 @@
 #include "triage/effect.hpp"
 
 #include "base/digest.hpp"
+#include "base/error_more.hpp"
 #include "base/run_catching.hpp"
 #include "effects/effects.hpp"
 #include "triage/record.hpp"
@@ -99,6 +100,29 @@ std::string idempotency_key(const RunId& run, std::string_view key, std::uint64_
 }
 
 std::string effect_name(std::string_view key) { return "effect \"" + printable(key) + "\""; }
+
+namespace {
+
+// The command that settles the effect, in the words of a shell's line.
+std::string settling(const RunId& run, std::string_view key) {
+  if (printable(key) != key) return "call settle_effect, or see `triage settle --help`";
+  std::string word = "'";
+  for (const char c : key) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "triage settle " + run + " " + word + "' done|not-done";
+}
+
+}  // namespace
+
+Error doubt_about(std::string_view key, const std::string& why, const RunId& run) {
+  std::string reason = effect_name(key) + ": " + why;
+  Error error{Errc::in_doubt, reason};
+  ErrorFacts::because(error, std::move(reason));
+  ErrorFacts::doubt(error, std::string(key));
+  std::string advice = "find out whether it happened before going on";
+  if (!run.empty()) advice += ", and record it: " + settling(run, key);
+  ErrorFacts::advise(error, std::move(advice));
+  return error;
+}
 
 // Why waiting for the key would never end. The threads that wait for each other form no circle yet,
 // because each of them asked this before it waited.

@@ -288,12 +288,9 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
   return in_doubt(key, "it happened, but its result could not be stored: " + kept.error().detail);
 }
 
-Error Effects::in_doubt(std::string_view key, std::string why) {
+Error Effects::in_doubt(std::string_view key, const std::string& why) {
   run_.emit(EventKind::effect_in_doubt, {.text = key});
-  why = effect_name(key) + ": " + why + "; find out whether it happened before going on";
-  if (!run_.has_store()) return {Errc::in_doubt, std::move(why)};
-  return {Errc::in_doubt, why + ", and record it: triage settle " + run_.id() + " '" +
-                              printable(key) + "' done|not-done"};
+  return doubt_about(key, why, run_.has_store() ? run_.id() : RunId());
 }
 
 EffectCall Effects::call_of(std::string_view key, const EffectState& effect,

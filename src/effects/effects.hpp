@@ -30,6 +30,8 @@ inline constexpr std::string_view any_arguments = "*";
 inline constexpr std::string_view refused_cause = "the branch carries out no new effects";
 
 [[nodiscard]] std::string effect_name(std::string_view key);  // For messages.
+// Errc::in_doubt, with what to do about it. run: where that is recorded; empty: nowhere.
+[[nodiscard]] Error doubt_about(std::string_view key, const std::string& why, const RunId& run);
 
 // The effects in progress. Thread-safety: all members may be called from several threads at once.
 class EffectTurns {
@@ -106,7 +108,7 @@ class Effects {
                                          const EffectCall& call, Json result);
   // Why a branch that refuses new effects does not run this one; the refusal is recorded.
   [[nodiscard]] std::optional<Error> refused(std::string_view key, const EffectState& next);
-  [[nodiscard]] Error in_doubt(std::string_view key, std::string why);
+  [[nodiscard]] Error in_doubt(std::string_view key, const std::string& why);
   [[nodiscard]] EffectCall call_of(std::string_view key, const EffectState& effect,
                                    bool compensation) const;
   [[nodiscard]] EffectState::Status status_of(std::string_view key) const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Runs that ended without a result: which may continue, and the errors of those that may not.
+#include "base/error_more.hpp"
 #include "resume/continuation.hpp"
+#include "run/run_machine.hpp"
 
 #include <memory>
 #include <utility>
@@ -17,12 +19,17 @@ Error recorded_error(const Continuation& run, Errc code, const std::string& how_
   if (text.empty()) text = "the run was " + name;
   std::string who;
   if (!journal.history().empty()) who = journal.history().back().decided_by;
-  text += " (run \"" + journal.run() + "\" was " + name + " before" +
-          (who.empty() ? "" : ", decided by " + printable(who)) + "; " + how_to_go_on + ")";
-  if (newest_body(run.reading, RecordKind::failure_classified).is_null()) return {code, text};
+  const std::string before = " (run \"" + journal.run() + "\" was " + name + " before" +
+                             (who.empty() ? "" : ", decided by " + printable(who)) + ")";
+  Error error{code, text + before};
+  ErrorFacts::advise(error, how_to_go_on);
+  if (newest_body(run.reading, RecordKind::failure_classified).is_null()) return error;
   auto context = std::make_shared<FailureContext>();
   restore_context(run, *context);
-  return {code, std::move(text), std::move(context)};
+  const std::string reason = reason_without(text, context->text);
+  if (!reason.empty()) ErrorFacts::because(error, reason + before);
+  ErrorFacts::failed(error, std::move(context));
+  return error;
 }
 
 }  // namespace

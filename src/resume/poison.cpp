@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Quarantine for runs whose process keeps dying.
+#include "base/error_more.hpp"
 #include "resume/continuation.hpp"
 #include "triage/detail/try.hpp"
 
@@ -7,10 +8,10 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 Error quarantined(const RunId& run, int crashes) {
-  return {Errc::conflict, "run \"" + run + "\" is poisoned: its process died " +
-                              std::to_string(crashes) +
-                              " times while it was being resumed; find out why, then resume it "
-                              "with ResumeOptions::revive"};
+  Error error{Errc::conflict, "run \"" + run + "\" is poisoned: its process died " +
+                                  std::to_string(crashes) + " times while it was being resumed"};
+  ErrorFacts::advise(error, "find out why, then resume it with ResumeOptions::revive");
+  return error;
 }
 
 // Changes that a reading leaves out may be those by which a life differed from the one before.
@@ -45,7 +46,7 @@ Result<void> check_poison(Continuation& run, bool revive) {
                                           Json{{"status", to_string(RunStatus::poisoned)},
                                                {"type", to_string(FailureType::crashed)},
                                                {"crashes", crashes},
-                                               {"detail", error.detail}});
+                                               {"detail", error.message()}});
   TRIAGE_TRYV(run_catching([&] {
     return b.store->append(b.writer.lease, {&record, 1}, RunStatus::poisoned);
   }));

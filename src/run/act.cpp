@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Executes a recovery action: how the next attempt starts, or how the run ends.
+#include "base/error_more.hpp"
 #include "base/run_catching.hpp"
 #include "evidence/findings.hpp"
 #include "resume/continuation.hpp"
@@ -60,9 +61,16 @@ Input Run::end_run() {
   const Situation& s = data_->situation();
   record_once();
   const Errc code = s.ending.code;
-  end_in_store(end_status(code), Json{{"detail", s.ending.detail}, {"error", to_string(code)}},
+  Error error{code, s.ending.detail};
+  if (code == Errc::in_doubt && data_->sticky) {  // It names the effect.
+    error = *data_->sticky;
+    error.detail = s.ending.detail;
+  } else if (!s.ending.reason.empty()) {
+    ErrorFacts::because(error, s.ending.reason);
+  }
+  end_in_store(end_status(code), Json{{"detail", error.message()}, {"error", to_string(code)}},
                code == Errc::in_doubt);
-  data_->outcome = std::make_unique<Error>(code, s.ending.detail);
+  data_->outcome = std::make_unique<Error>(std::move(error));
   return Input::done;
 }
 

@@ -2,6 +2,7 @@
 // The blocking driver of the state machine, and the attempts it makes.
 #include "triage/detail/run_loop.hpp"
 
+#include "base/error_more.hpp"
 #include "base/run_catching.hpp"
 #include "run/run.hpp"
 
@@ -276,18 +277,18 @@ Input Run::settle(Input result, bool out_of_time) {
     if (sticky->code == Errc::suspended && extras != nullptr && extras->wait)
       return suspend_attempt();
     give_back_permit();
-    emit(EventKind::attempt_failed, {.error = &*sticky, .text = sticky->detail});
+    const std::string message = sticky->message();
+    emit(EventKind::attempt_failed, {.error = &*sticky, .text = message});
     if (sticky->code == Errc::in_doubt && core_.options.hooks.on_escalate) {
-      data_->report({.text = sticky->detail,
-                     .type = FailureType::unknown,
-                     .reason = std::string(effect_in_doubt)});
+      data_->report(
+          {.text = message, .type = FailureType::unknown, .reason = std::string(effect_in_doubt)});
       data_->child.reset();
       return Input::failed;  // The hook is asked first.
     }
     Error error = *sticky;
     if (failed) name_failure(error);
     end_in_store(end_status(error.code),
-                 Json{{"detail", error.detail}, {"error", to_string(error.code)}},
+                 Json{{"detail", error.message()}, {"error", to_string(error.code)}},
                  error.code == Errc::in_doubt);
     data_->outcome = std::make_unique<Error>(std::move(error));
     return Input::stopped;
@@ -373,10 +374,10 @@ Outcome Run::end() {
   Outcome outcome = b.suspension ? suspended_outcome(context) : std::move(b.outcome);
   if (options_.parent != nullptr && outcome->suspension()) tell_parent(outcome->suspension());
   if (context && !outcome->failure() && !outcome->suspension()) {
-    *outcome = Error(outcome->code, std::move(outcome->detail), context);
+    ErrorFacts::failed(*outcome, context);
   }
   // The token of a suspended run is for the caller alone.
-  const Error told(outcome->code, outcome->detail, context);
+  const Error told(outcome->code, outcome->message(), context);
   emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.detail});
   return outcome;
 }

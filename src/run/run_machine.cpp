@@ -43,6 +43,23 @@ std::string contract_hint(const FailureContext& context) {
   return evidence.front().suggests == context.type() ? evidence.front().detail + "." : "";
 }
 
+namespace {
+
+constexpr std::string_view failure_follows = "; the failure was: ";
+
+}  // namespace
+
+std::string with_failure(std::string reason, std::string_view failure) {
+  return std::move(reason.append(failure_follows).append(failure));
+}
+
+std::string reason_without(std::string_view detail, std::string_view failure) {
+  if (!detail.ends_with(failure)) return {};
+  detail.remove_suffix(failure.size());
+  if (!detail.ends_with(failure_follows)) return {};
+  return std::string(detail.substr(0, detail.size() - failure_follows.size()));
+}
+
 Next RunMachine::next_step(Input input) {
   const bool went_well = input == Input::done;
   switch (phase_) {
@@ -307,12 +324,14 @@ Next RunMachine::give_up() {
   for (const std::string& failure : s.undoing.failures) detail += "; " + failure;
   const std::string& text = s.context->text;
   const bool told = detail.find(text) != std::string::npos;
-  if (!aborts && !told) detail += "; the failure was: " + text;
-  return end_run(aborts ? Errc::aborted : Errc::escalated, std::move(detail));
+  if (aborts) return end_run(Errc::aborted, std::move(detail));
+  if (told) return end_run(Errc::escalated, std::move(detail));
+  std::string whole = with_failure(detail, text);
+  return end_run(Errc::escalated, std::move(whole), std::move(detail));
 }
 
-Next RunMachine::end_run(Errc code, std::string detail) {
-  at_->ending = {.code = code, .detail = std::move(detail)};
+Next RunMachine::end_run(Errc code, std::string detail, std::string reason) {
+  at_->ending = {.code = code, .detail = std::move(detail), .reason = std::move(reason)};
   return go(Phase::ending_run, Do::end_run);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -83,6 +84,7 @@ struct Undoing {
 struct Ending {
   Errc code = Errc::escalated;
   std::string detail{};
+  std::string reason{};  // Error::reason().
 };
 
 // Exchanged by the machine and its driver about a failure: facts in, an action out.
@@ -206,7 +208,7 @@ class RunMachine {
   Next undone();
   Next carried_out(Input input);
   Next give_up();
-  Next end_run(Errc code, std::string detail);
+  Next end_run(Errc code, std::string detail, std::string reason = {});
   Next escalate_instead(std::string message);
   [[nodiscard]] std::optional<std::string> too_late(Duration delay) const;
 
@@ -222,6 +224,10 @@ class RunMachine {
   bool target_found_ = false;
 };
 
+// The detail of an error about a run that was given up, and, from such a detail, the reason; empty
+// if it does not end with the failure.
+[[nodiscard]] std::string with_failure(std::string reason, std::string_view failure);
+[[nodiscard]] std::string reason_without(std::string_view detail, std::string_view failure);
 // The negative delay that an action asks for, if any.
 [[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);
 [[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;

@@ -185,8 +185,7 @@ void Run::tell_unstored(const Error& why) {
   if (data_->suspension) return;
   if (!outcome) {
     outcome = std::make_unique<Error>(
-        why.code, "the run has finished, but its end could not be stored: " + why.detail +
-                      " (Error::unstored_value has what the agent returned)");
+        why.code, "the run has finished, but its end could not be stored: " + why.detail);
     UnstoredEnd::announce(*outcome);
   } else if (outcome->code == Errc::escalated || outcome->code == Errc::aborted) {
     outcome->detail = "the run's end could not be stored: " + why.detail + " (it " +

@@ -243,7 +243,7 @@ Result<LineRecords> records_from_json(const Json& message) {
 }
 
 Json refusal(const Error& error) {
-  return {{"ok", false}, {"code", to_string(error.code)}, {"error", error.detail}};
+  return {{"ok", false}, {"code", to_string(error.code)}, {"error", error.message()}};
 }
 
 }  // namespace triage::inline v0_1::supervise

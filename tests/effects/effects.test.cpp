@@ -290,3 +290,28 @@ TEST_CASE("a doubt that try_effect returns ends the run when the callable fails 
   CHECK(undone == 0);
   CHECK(kit.store->run("r").value().status == RunStatus::escalated);
 }
+
+TEST_CASE("an error about an effect in doubt has its key, and its advice apart", "[effects]") {
+  Kit kit;
+  const std::string key = GENERATE(as<std::string>{}, "pay", "it's", "two\nlines");
+  const bool asks = GENERATE(false, true);
+  AgentOptions options = kit.options();
+  if (asks) options.hooks.on_escalate = [](const FailureContext&) { return std::nullopt; };
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                            attempt.effect(key, []() -> int { throw std::runtime_error("lost"); });
+                            return 1;
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  const auto result = agent.run("x", {.run_id = "r"});
+  CHECK_ERRC(Errc::in_doubt, result);
+  const Error& error = result.error();
+  CHECK(error.doubted_effect() == key);
+  CHECK_THAT(error.detail, !ContainsSubstring("find out"));
+  CHECK_THAT(std::string(error.reason()), ContainsSubstring("its outcome is not known"));
+  CHECK(error.message() == error.detail + "; " + std::string(error.advice()));
+  CHECK_THAT(error.message(),
+             ContainsSubstring(key == "pay"    ? "triage settle r 'pay' done|not-done"
+                               : key == "it's" ? "triage settle r 'it'\\''s' done|not-done"
+                                               : "settle_effect"));
+  CHECK(stored_journal(*kit.store, "r").stopped()["detail"] == error.message());
+}

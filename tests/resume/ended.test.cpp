@@ -37,6 +37,7 @@ TEST_CASE("an aborted run is not run again", "[ended]") {
     REQUIRE(again.error().failure());
     CHECK(again.error().failure()->type() == FailureType::access_denied);
     CHECK(again.error().failure()->text == "access_denied");
+    CHECK(again.error().advice() == "only ResumeOptions::revive goes on");
   }
   CHECK(shop.charged == 1);
   CHECK(shop.refunded == 1);
@@ -65,12 +66,18 @@ TEST_CASE("an abort that somebody decided is final and says who decided", "[ende
 TEST_CASE("run_or_resume leaves an escalated run alone, resume_run goes on with it", "[ended]") {
   Shop shop;
   const auto agent = shop.agent(RecoveryAction::escalate("look at this"));
-  CHECK_ERRC(Errc::escalated, agent.run_or_resume("r", "x"));
+  const auto first = agent.run_or_resume("r", "x");
+  CHECK_ERRC(Errc::escalated, first);
+  CHECK(first.error().detail == "look at this; the failure was: access_denied");
+  CHECK(first.error().reason() == "look at this");
+  CHECK(first.error().message() == first.error().detail);
   for (int i = 0; i < 3; ++i) {
     const auto again = agent.run_or_resume("r", "x");
     CHECK_ERRC(Errc::escalated, again);
     CHECK_THAT(again.error().detail, ContainsSubstring("look at this"));
     REQUIRE(again.error().failure());
+    CHECK(again.error().reason() == "look at this (run \"r\" was escalated before)");
+    CHECK(again.error().advice() == "resume_run or ResumeOptions::revive goes on");
   }
   CHECK(shop.charged == 1);
   CHECK(shop.refunded == 1);

@@ -50,6 +50,8 @@ TEST_CASE("a run with an id whose end cannot be stored is the store's error, and
   CHECK(**named.error().unstored_value<std::unique_ptr<int>>() == 7);
   CHECK_FALSE(named.error().unstored_value<int>());
   CHECK_FALSE(named.error().failure());
+  CHECK_THAT(named.error().message(), ContainsSubstring("; Error::unstored_value has"));
+  CHECK_THAT(named.error().detail, !ContainsSubstring("unstored_value"));
   CHECK(kit.log->count(EventKind::run_failed) == 1);
   CHECK(kit.store->run("r").value().status == RunStatus::running);
   store->repair();

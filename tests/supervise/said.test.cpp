@@ -3,6 +3,7 @@
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
+#include "triage/journal.hpp"
 
 using namespace triage;
 using namespace triage::test;
@@ -81,6 +82,45 @@ TEST_CASE("commands to go on with name the store, as a shell takes it", "[run][s
       run_program({"/usr/bin/env", "XDG_STATE_HOME=" + shop.file("state"), TRIAGE_COMMAND, "run",
                    "--run", "r", "--max-attempts", "1", "--", "sh", "-c", "echo x; exit 1"});
   CHECK_THAT(other.error, ContainsSubstring("`triage explain r` tells why"));
+}
+
+TEST_CASE("the command that settles an effect names it, whatever its key is", "[run][said]") {
+  const Workshop shop;
+  const std::string key = "it's\ntwo lines\\";
+  const std::string program =
+      shop.script("pays", "T='" TRIAGE_COMMAND
+                          "'\n$T effect \"$(cat $W/key)\" -- sh -c \"[ -e $W/dead ] || { touch "
+                          "$W/dead; kill -KILL \\$PPID; }\" || exit");
+  std::ofstream(shop.file("key")) << key;
+  const Printed asked = shop.run({"--run", "r"}, {program});
+  const std::string settle = R"(settle r $'it\'s\ntwo lines\\' done --store )" + shop.store();
+  CHECK_THAT(asked.error, ContainsSubstring("`triage " + settle + "`"));
+  if (run_program({"/bin/sh", "-c", "command -v bash"}).status != 0) return;
+  const Printed settled = run_program({"/usr/bin/env", "bash", "-c", TRIAGE_COMMAND " " + settle});
+  INFO(settled.error);
+  CHECK(settled.status == 0);
+  CHECK(shop.triage({"resume", "r"}).status == 0);
+}
+
+TEST_CASE("a poisoned run says how it goes on all the same", "[resume][said]") {
+  const Workshop shop;
+  CHECK(shop.run({"--run", "r", "--max-attempts", "1"}, {"sh", "-c", "echo x; exit 1"}).status ==
+        1);
+  {
+    const auto store = SqliteStore::open(shop.store()).value();
+    const Lease lease = store->acquire("r").value();
+    Journal journal = Journal::fold(store->read("r", {}).value()).value();
+    const Record record =
+        journal.add(RecordKind::stopped, WallTime(), Json{{"status", "poisoned"}, {"crashes", 3}});
+    REQUIRE_OK(store->append(lease, {&record, 1}, RunStatus::poisoned));
+    REQUIRE_OK(store->release(lease));
+  }
+  const Printed refused = shop.triage({"resume", "r"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.error, ContainsSubstring("is poisoned: its process died 3 times") &&
+                                ContainsSubstring("find out why, and `triage resume r --revive "
+                                                  "--store " +
+                                                  shop.store() + "` goes on\n"));
 }
 
 TEST_CASE("a run that has finished before says that nothing was run", "[run][said]") {

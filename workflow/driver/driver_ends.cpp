@@ -63,7 +63,7 @@ Error Driver::first_failure(Driven& driven) {
   });
   for (const Ended& one : failed_) {
     Step step{.action = "fail", .agent_id = plan_.nodes[one.delivery.node].path};
-    if (one.error) step.error = one.error->detail;
+    if (one.error) step.error = one.error->message();
     attempt_.record_step(std::move(step));
   }
   Ended& first = failed_.front();
