@@ -5,10 +5,8 @@
 #include "triage/detail/try.hpp"
 #include "triage/stores/encrypted.hpp"
 #include "triage/stores/open_store.hpp"
-#include "triage/stores/sqlite.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -91,53 +89,6 @@ Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string&
   TRIAGE_TRY(looked_at, open_store(url));  // Must not create a missing store.
   looked_at.reset();
   return open_store_for_runs(url);
-}
-
-Result<std::string> in_full(CheckpointStore& store, const std::string& text) {
-  constexpr std::string_view left_out = "…";
-  const std::size_t cut = text.find(left_out);
-  if (cut == std::string::npos) return outcome::success(text);
-  const std::size_t at = std::min(text.find('@', cut), text.size());
-  const std::string begin = text.substr(0, cut);
-  const std::string end = text.substr(cut + left_out.size(), at - cut - left_out.size());
-  TRIAGE_TRY(runs, store.runs({.limit = 0}));
-  std::string found;
-  for (const RunInfo& run : runs) {
-    if (run.id.size() < begin.size() + end.size() || !run.id.starts_with(begin) ||
-        !run.id.ends_with(end)) {
-      continue;
-    }
-    if (!found.empty()) {
-      return Error{Errc::invalid_argument, "\"" + text + "\" fits " + found + " and " + run.id +
-                                               "; write one of them in full"};
-    }
-    found = run.id;
-  }
-  if (found.empty()) return Error{Errc::not_found, "no run fits \"" + text + "\""};
-  return outcome::success(found + text.substr(at));
-}
-
-Result<std::string> free_run(const std::string& url, const RunId& run, bool force) {
-  // Checked first, so that a missing store is not created.
-  TRIAGE_TRY(looked_at, open_store(url));
-  if (std::dynamic_pointer_cast<SqliteStore>(looked_at) == nullptr) {
-    return Error{Errc::unsupported, "store \"" + without_secrets(url) +
-                                        "\": runs can be released in SQLite stores only"};
-  }
-  TRIAGE_TRY(full, in_full(*looked_at, run));
-  looked_at.reset();
-  TRIAGE_TRY(store, SqliteStore::open(url));
-  return store->free_run(full, force);
-}
-
-Result<JournalReading> read_run(CheckpointStore& store, const RunId& run) {
-  TRIAGE_TRY(full, in_full(store, run));
-  auto reading = store.read(full, {});
-  if (!reading && reading.error().code == Errc::not_found) {
-    return Error{Errc::not_found,
-                 reading.error().detail + "; `triage runs` shows the runs there are"};
-  }
-  return reading;
 }
 
 }  // namespace triage::inline v0_1::cli

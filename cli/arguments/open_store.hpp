@@ -30,14 +30,4 @@ inline constexpr const char* old_key_files_variable = "TRIAGE_OLD_KEY_FILES";
 // Opens an existing store for changes. Errors: as open_store.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url);
 
-// Expands a shortened run or checkpoint, "01KAQW…8ZK3XJ" or "01KAQW…8ZK3XJ@12"; returns other texts
-// unchanged. Errors: Errc::not_found; Errc::invalid_argument if several runs match.
-[[nodiscard]] Result<std::string> in_full(CheckpointStore& store, const std::string& text);
-
-// Takes a run away from its owner; see SqliteStore::free_run. Errors: as open_store, and its own.
-[[nodiscard]] Result<std::string> free_run(const std::string& url, const RunId& run, bool force);
-
-// The run, or an error that helps to find the right name. Errors: Errc::not_found.
-[[nodiscard]] Result<JournalReading> read_run(CheckpointStore& store, const RunId& run);
-
 }  // namespace triage::inline v0_1::cli

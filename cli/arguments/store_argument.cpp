@@ -2,6 +2,7 @@
 #include "store_argument.hpp"
 
 #include "open_store.hpp"
+#include "run_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/stores/memory.hpp"
 

@@ -2,6 +2,7 @@
 // triage checkpoint compact: removes checkpoints of a run, and the records they needed.
 
 #include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"

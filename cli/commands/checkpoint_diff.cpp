@@ -3,6 +3,7 @@
 
 #include "arguments/checkpoint_argument.hpp"
 #include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint list: the runs of a store, or the checkpoints of one run.
 
-#include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "triage/detail/own_label.hpp"
 #include "triage/journal.hpp"
+#include "triage/stores/open_store.hpp"
 
 #include <algorithm>
 #include <memory>

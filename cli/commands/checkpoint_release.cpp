@@ -2,9 +2,12 @@
 // triage checkpoint release: takes a run away from an owner that will not continue it.
 
 #include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
+#include "triage/detail/try.hpp"
+#include "triage/stores/sqlite.hpp"
 
 #include <memory>
 
@@ -15,6 +18,21 @@ struct ReleaseArguments {
   StoreArgument where{};
   bool force = false;
 };
+
+// Returns the owner that the run was taken from. Errors: as open_store; those of
+// SqliteStore::free_run.
+Result<std::string> free_run(const std::string& url, const RunId& run, bool force) {
+  // Checked first, so that a missing store is not created.
+  TRIAGE_TRY(looked_at, open_store(url));
+  if (std::dynamic_pointer_cast<SqliteStore>(looked_at) == nullptr) {
+    return Error{Errc::unsupported, "store \"" + without_secrets(url) +
+                                        "\": runs can be released in SQLite stores only"};
+  }
+  TRIAGE_TRY(full, in_full(*looked_at, run));
+  looked_at.reset();
+  TRIAGE_TRY(store, SqliteStore::open(url));
+  return store->free_run(full, force);
+}
 
 }  // namespace
 

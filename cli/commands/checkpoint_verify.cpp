@@ -3,6 +3,7 @@
 // of the file that lookups rely on. --repair sets aside what is lost.
 
 #include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"

@@ -2,6 +2,7 @@
 // triage correct: labels a failure of a run, so that `triage train` can learn from it.
 
 #include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"

@@ -3,6 +3,7 @@
 
 #include "arguments/key_value.hpp"
 #include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "programs/run_session.hpp"

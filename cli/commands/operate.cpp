@@ -2,6 +2,7 @@
 // triage signal send, cancel, settle, reissue: operator actions on a run.
 
 #include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
@@ -36,13 +37,8 @@ struct Meant {
 Result<Meant> find(const OperateArguments& given) {
   TRIAGE_TRY(where, store_or_default(given.store));
   TRIAGE_TRY(store, open_store_to_change(where));
-  TRIAGE_TRY(id, in_full(*store, given.run));
-  auto run = store->run(id);
-  if (!run && run.error().code == Errc::not_found) {
-    return Error{Errc::not_found, run.error().detail + "; `triage runs` shows the runs there are"};
-  }
-  if (!run) return run.error();
-  return Meant{std::move(store), std::move(run).value()};
+  TRIAGE_TRY(run, run_info(*store, given.run));
+  return Meant{std::move(store), std::move(run)};
 }
 
 void declare(CLI::App& arguments, OperateArguments& given, bool records_who = true) {

@@ -5,6 +5,7 @@
 #include "arguments/open_store.hpp"
 #include "arguments/read_adapter.hpp"
 #include "arguments/read_policy.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/shell_word.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
@@ -359,15 +360,10 @@ Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run) {
 }
 
 Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& given) {
-  TRIAGE_TRY(run, in_full(store, given));
-  auto found = store.run(run);
-  if (!found && found.error().code == Errc::not_found) {
-    return Error{Errc::not_found,
-                 found.error().detail + "; `triage runs` shows the runs there are"};
-  }
-  if (!found || found.value().agent == supervise::agent_name) return found;
+  TRIAGE_TRY(found, run_info(store, given));
+  if (found.agent == supervise::agent_name) return outcome::success(std::move(found));
   return Error{Errc::invalid_argument,
-               "run \"" + run + "\" is one of agent \"" + printable(found.value().agent) +
+               "run \"" + found.id + "\" is one of agent \"" + printable(found.agent) +
                    "\", not of `triage run`: only its own program can go on with it"};
 }
 
