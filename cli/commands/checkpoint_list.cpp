@@ -2,10 +2,12 @@
 // triage checkpoint list: the runs of a store, or the checkpoints of one run.
 
 #include "arguments/run_argument.hpp"
+#include "arguments/run_selection.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
+#include "run_status.hpp"
 #include "triage/detail/own_label.hpp"
 #include "triage/journal.hpp"
 #include "triage/stores/open_store.hpp"
@@ -21,59 +23,15 @@ struct ListArguments {
   StoreArgument where{};
   std::string store{};
   std::string run{};
-  std::string status{};
-  std::string agent{};
-  std::string label{};
-  std::size_t limit = 100;
-  bool all = false;
+  RunSelection selection{};
   bool json = false;
 };
 
-// "died": what people call a run that never ended and has no owner any more.
-constexpr std::string_view died = "died";
-
-Result<RunQuery> query_of(const ListArguments& arguments) {
-  RunQuery query{.agent = arguments.agent, .label = arguments.label, .limit = arguments.limit};
-  if (arguments.status.empty()) return query;
-  query.status = arguments.status == died ? RunStatus::running : parse_run_status(arguments.status);
-  if (query.status) {
-    // Whether a run died is only known after reading it.
-    if (query.status == RunStatus::running) query.limit = 0;
-    return query;
-  }
-  return Error{Errc::invalid_argument, "--status is \"" + arguments.status +
-                                           "\"; allowed are running, died, finished, escalated, "
-                                           "aborted, cancelled, suspended, failed and "
-                                           "poisoned"};
-}
-
-ExitStatus warn_of_damaged_runs(const std::vector<RunInfo>& runs) {
-  const auto damaged =
-      std::count_if(runs.begin(), runs.end(), [](const RunInfo& run) { return run.damaged; });
-  if (damaged == 0) return ExitStatus::done;
-  warn(counted(static_cast<std::size_t>(damaged), "run") +
-       " shown here does not match its checksum; `triage checkpoint verify` tells more");
-  return ExitStatus::unreadable;
-}
-
 ExitStatus list_stored_runs(CheckpointStore& store, const ListArguments& arguments) {
-  auto query = query_of(arguments);
-  if (!query) return report(query.error());
-  // One more than is shown, to find out whether there are more.
-  if (query.value().limit > 0) ++query.value().limit;
-  auto found = store.runs(query.value());
-  if (found && hide_those_of_workflows(found.value(), arguments.all) > 0) {
-    query.value().limit = 0;  // They have taken the places of others.
-    found = store.runs(query.value());
-    if (found) hide_those_of_workflows(found.value(), arguments.all);
-  }
+  const RunSelection& selection = arguments.selection;
+  const auto found = select_runs(store, selection);
   if (!found) return report(found.error());
-  std::vector<RunInfo>& runs = found.value();
-  if (!arguments.status.empty()) {
-    std::erase_if(runs, [&](const RunInfo& run) { return status_text(run) != arguments.status; });
-  }
-  const bool more = arguments.limit > 0 && runs.size() > arguments.limit;
-  if (more) runs.resize(arguments.limit);
+  const auto& [runs, more] = found.value();
   if (arguments.json) {
     Json all = Json::array();
     for (const RunInfo& run : runs) all.push_back(run_json(run));
@@ -82,10 +40,7 @@ ExitStatus list_stored_runs(CheckpointStore& store, const ListArguments& argumen
     return warn_of_damaged_runs(runs);
   }
   if (runs.empty()) {
-    print("No runs" + std::string(query.value().agent.empty() && query.value().label.empty() &&
-                                          arguments.status.empty()
-                                      ? ".\n"
-                                      : " that fit.\n"));
+    print(no_runs(is_narrow(selection)));
     return ExitStatus::done;
   }
   Table table({{"RUN", Cut::middle},
@@ -100,10 +55,7 @@ ExitStatus list_stored_runs(CheckpointStore& store, const ListArguments& argumen
                short_duration(run.updated - run.started), std::to_string(run.last)});
   }
   print(table.text());
-  if (more) {
-    warn("only the newest " + std::to_string(arguments.limit) +
-         " runs are shown; --limit N shows more, 0 all");
-  }
+  if (more) warn_of_more(selection.limit, "run");
   return warn_of_damaged_runs(runs);
 }
 
@@ -119,14 +71,16 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
   for (std::size_t i = 0; i < journal.positions().size(); ++i) {
     CheckpointInfo info = journal.info(i);
     const std::string stored = detail::stored_label(info);
-    if (!arguments.label.empty() && stored != arguments.label) continue;
-    if (arguments.all || !arguments.label.empty()) info.label = stored;
+    if (!arguments.selection.label.empty() && stored != arguments.selection.label) continue;
+    if (arguments.selection.all || !arguments.selection.label.empty()) info.label = stored;
     shown.push_back(std::move(info));
     current.push_back(
         std::binary_search(branch.begin(), branch.end(), static_cast<std::uint32_t>(i)));
   }
   const std::size_t skipped =
-      arguments.limit > 0 && shown.size() > arguments.limit ? shown.size() - arguments.limit : 0;
+      arguments.selection.limit > 0 && shown.size() > arguments.selection.limit
+          ? shown.size() - arguments.selection.limit
+          : 0;
   Json all = Json::array();
   Table table({{"CHECKPOINT", Cut::middle},
                {"STEPS", Cut::never},
@@ -153,10 +107,7 @@ ExitStatus list_checkpoints(CheckpointStore& store, const ListArguments& argumen
                     {"damaged_records", reading.value().damaged.size()}});
   } else {
     print(shown.empty() ? "No checkpoints.\n" : table.text());
-    if (skipped > 0) {
-      warn("only the newest " + std::to_string(arguments.limit) +
-           " checkpoints are shown; --limit N shows more, 0 all");
-    }
+    if (skipped > 0) warn_of_more(arguments.selection.limit, "checkpoint");
   }
   return warn_of_damage(reading.value());
 }
@@ -168,26 +119,18 @@ std::function<ExitStatus()> checkpoint_list(CLI::App& arguments) {
   declare_store(arguments, given->where);
   arguments.add_option("--run", given->run, "List the checkpoints of this run, oldest first.")
       ->check(not_empty());
-  arguments
-      .add_option("--status", given->status,
-                  "Only runs with this status: running, died, finished, escalated, aborted, "
-                  "cancelled, suspended, failed or poisoned.")
-      ->check(not_empty());
-  arguments.add_option("--agent", given->agent, "Only runs of the agent with this name.")
-      ->check(not_empty());
-  arguments.add_option("--label", given->label, "Only runs, or checkpoints, with this label.")
-      ->check(not_empty());
-  arguments.add_option("--limit", given->limit, "At most so many, the newest; 0: all.")
-      ->check(whole_number(0, 1'000'000'000))
-      ->capture_default_str();
-  arguments.add_flag("--all", given->all,
-                     "Show the runs and labels that triage makes for itself, too.");
+  declare_selection(arguments, given->selection);
+  arguments.get_option("--label")->description("Only runs, or checkpoints, with this label.");
+  arguments.get_option("--all")->description(
+      "Show the runs and labels that triage makes for itself, too.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer("Example: triage checkpoint list --run nightly");
   return [given] {
-    if (!given->run.empty() && !(given->status.empty() && given->agent.empty())) {
+    const RunSelection& selection = given->selection;
+    if (!given->run.empty() &&
+        !(selection.status.empty() && selection.agent.empty() && !selection.by_update)) {
       return report({Errc::invalid_argument,
-                     "--run lists checkpoints, so --status and --agent do not go with it"});
+                     "--run lists checkpoints, so --status, --agent and --sort do not go with it"});
     }
     const auto meant = meant_store(given->where);
     if (!meant) return report(meant.error());

@@ -9,6 +9,7 @@
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
+#include "run_status.hpp"
 #include "supervise/spec/redaction.hpp"
 #include "triage/detail/own_label.hpp"
 #include "triage/detail/try.hpp"

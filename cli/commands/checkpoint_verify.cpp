@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
+#include "run_status.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 #include "triage/repair.hpp"

@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
+#include "run_status.hpp"
 #include "supervise/process/child.hpp"
 #include "triage/version.hpp"
 

@@ -8,6 +8,7 @@
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "triage/detail/text_field.hpp"
+#include "run_status.hpp"
 
 #include <cstdio>
 #include <limits>

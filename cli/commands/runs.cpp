@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// triage runs, triage suspended: lists runs, or those that wait.
+// triage runs: lists past and current runs, and follows them.
 
-#include "arguments/open_store.hpp"
+#include "arguments/run_selection.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
+#include "run_status.hpp"
 #include "supervise/spec/redaction.hpp"
-#include "triage/detail/joined.hpp"
-#include "triage/workflow/inspect.hpp"
+#include "triage/stores/open_store.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -26,12 +27,7 @@ constexpr auto follow_every = std::chrono::milliseconds(500);
 
 struct RunsArguments {
   StoreArgument where{};
-  std::string status{};
-  std::string agent{};
-  std::string label{};
-  std::string sort = "started";
-  std::size_t limit = 100;
-  bool all = false;
+  RunSelection selection{};
   bool follow = false;
   bool json = false;
 };
@@ -58,52 +54,6 @@ std::string program_of(CheckpointStore& store, const RunInfo& run) {
   return shorten(line, longest_command);
 }
 
-Result<std::vector<RunInfo>> find_runs(CheckpointStore& store, const RunsArguments& given) {
-  RunQuery query{.agent = given.agent, .label = given.label, .limit = given.limit};
-  if (!given.status.empty()) {
-    const bool died = given.status == "died";
-    query.status = died ? RunStatus::running : parse_run_status(given.status);
-    if (!query.status) {
-      return Error{Errc::invalid_argument,
-                   "--status is \"" + printable(given.status) +
-                       "\"; allowed are running, died, finished, escalated, aborted, cancelled, "
-                       "suspended, failed and poisoned"};
-    }
-    if (query.status == RunStatus::running) query.limit = 0;  // Whether it died is found later.
-  }
-  if (given.sort == "updated") query.limit = 0;
-  auto found = store.runs(query);
-  if (!found) return found;
-  if (hide_those_of_workflows(found.value(), given.all) > 0 && query.limit > 0) {
-    query.limit = 0;  // They have taken the places of others.
-    found = store.runs(query);
-    if (!found) return found;
-    hide_those_of_workflows(found.value(), given.all);
-  }
-  std::vector<RunInfo>& runs = found.value();
-  if (!given.status.empty()) {
-    std::erase_if(runs, [&](const RunInfo& run) { return status_text(run) != given.status; });
-  }
-  if (given.sort == "updated") {
-    std::stable_sort(runs.begin(), runs.end(), [](const RunInfo& one, const RunInfo& other) {
-      return one.updated > other.updated;
-    });
-  }
-  if (given.limit > 0 && runs.size() > given.limit) runs.resize(given.limit);
-  return found;
-}
-
-// What a suspended run says; of a workflow, what it asks.
-std::string message_of(CheckpointStore& store, const RunId& run, const Json& waiting) {
-  if (const auto view = workflow::inspect(store, run)) {
-    const std::string questions = detail::joined(
-        view.value().pending, [](const auto& one) { return question_in_words(one.payload); });
-    if (!questions.empty()) return questions;
-  }
-  const Json message = waiting.value("message", Json(""));
-  return message.is_string() ? message.get<std::string>() : "";
-}
-
 // Null unless it is suspended.
 Json waiting(CheckpointStore& store, const RunInfo& run) {
   return run.status == RunStatus::suspended ? waiting_of(store, run.id) : Json();
@@ -123,7 +73,6 @@ Json line_of(CheckpointStore& store, const RunInfo& run) {
 }
 
 void print_table(CheckpointStore& store, const std::vector<RunInfo>& runs) {
-  if (runs.empty()) return print("No runs.\n");
   Table table({{"RUN", Cut::middle},
                {"STATUS", Cut::never},
                {"UPDATED (UTC)", Cut::never},
@@ -139,9 +88,10 @@ void print_table(CheckpointStore& store, const std::vector<RunInfo>& runs) {
 ExitStatus follow(CheckpointStore& store, const RunsArguments& given) {
   std::map<RunId, std::pair<std::string, Sequence>> seen;
   for (;;) {
-    const auto runs = find_runs(store, given);
-    if (!runs) return report(runs.error());
-    for (auto run = runs.value().rbegin(); run != runs.value().rend(); ++run) {
+    const auto found = select_runs(store, given.selection);
+    if (!found) return report(found.error());
+    const std::vector<RunInfo>& runs = found.value().runs;
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
       std::pair<std::string, Sequence> now{status_text(*run), run->last};
       auto& before = seen[run->id];
       if (before == now) continue;
@@ -161,51 +111,23 @@ ExitStatus list_runs(const RunsArguments& given) {
   const auto store = open_meant(given.where, meant.value());
   if (!store) return report(store.error());
   if (given.follow) return follow(*store.value(), given);
-  const auto runs = find_runs(*store.value(), given);
-  if (!runs) return report(runs.error());
-  if (!given.json) {
-    print_table(*store.value(), runs.value());
+  const auto found = select_runs(*store.value(), given.selection);
+  if (!found) return report(found.error());
+  const auto& [runs, more] = found.value();
+  if (given.json) {
+    Json all = Json::array();
+    for (const RunInfo& run : runs) all.push_back(line_of(*store.value(), run));
+    print_json(Json{
+        {"store", without_secrets(meant.value().store)}, {"runs", std::move(all)}, {"more", more}});
+    return warn_of_damaged_runs(runs);
+  }
+  if (runs.empty()) {
+    print(no_runs(is_narrow(given.selection)));
     return ExitStatus::done;
   }
-  Json all = Json::array();
-  for (const RunInfo& run : runs.value()) all.push_back(line_of(*store.value(), run));
-  print_json(Json{{"store", without_secrets(meant.value().store)}, {"runs", std::move(all)}});
-  return ExitStatus::done;
-}
-
-ExitStatus list_suspended(const RunsArguments& given) {
-  const auto meant = meant_store(given.where);
-  if (!meant) return report(meant.error());
-  const auto store = open_meant(given.where, meant.value());
-  if (!store) return report(store.error());
-  const auto runs = store.value()->runs({.status = RunStatus::suspended, .limit = 0});
-  if (!runs) return report(runs.error());
-  Table table({{"RUN", Cut::middle}, "WAITS FOR", "MESSAGE"});
-  Json all = Json::array();
-  ExitStatus status = ExitStatus::done;
-  for (const RunInfo& run : runs.value()) {
-    const auto reading = store.value()->read(run.id, {});
-    if (!reading) continue;  // Erased after it was listed.
-    const auto told = read_timeline(reading.value(), std::numeric_limits<Sequence>::max());
-    if (!told) {
-      status = report(told.error());
-      continue;
-    }
-    Json waiting = waiting_json(told.value());
-    if (!waiting.is_object()) continue;  // It continued after it was listed.
-    if (!given.json) {
-      table.add({run.id, waits_for(waiting), message_of(*store.value(), run.id, waiting)});
-    }
-    waiting["run"] = run.id;
-    all.push_back(std::move(waiting));
-  }
-  if (given.json) {
-    print_json(
-        Json{{"store", without_secrets(meant.value().store)}, {"suspended", std::move(all)}});
-  } else {
-    print(all.empty() ? "No run waits.\n" : table.text());
-  }
-  return status;
+  print_table(*store.value(), runs);
+  if (more) warn_of_more(given.selection.limit, "run");
+  return warn_of_damaged_runs(runs);
 }
 
 }  // namespace
@@ -213,32 +135,11 @@ ExitStatus list_suspended(const RunsArguments& given) {
 std::function<ExitStatus()> runs(CLI::App& arguments) {
   auto given = std::make_shared<RunsArguments>();
   declare_store(arguments, given->where);
-  arguments
-      .add_option("--status", given->status,
-                  "Only runs with this status: running, died, finished, escalated, aborted, "
-                  "cancelled, suspended, failed or poisoned.")
-      ->check(not_empty());
-  arguments.add_option("--agent", given->agent, "Only runs of this agent (triage-run).")
-      ->check(not_empty());
-  arguments.add_option("--label", given->label, "Only runs with this label.")->check(not_empty());
-  arguments.add_option("--sort", given->sort, "started (the default) or updated; newest first.")
-      ->check(CLI::IsMember({"started", "updated"}));
-  arguments.add_option("--limit", given->limit, "At most so many; 0: all. Default: 100.")
-      ->check(whole_number(0, 1'000'000'000));
-  arguments.add_flag("--all", given->all,
-                     "Show the runs that workflows make for the tries of an executor, too.");
+  declare_selection(arguments, given->selection);
   arguments.add_flag("--follow", given->follow, "Go on with a line for each run that changes.");
   arguments.add_flag("--json", given->json, "One JSON document; with --follow JSON Lines.");
   arguments.footer("Example: triage runs --status died");
   return [given] { return list_runs(*given); };
-}
-
-std::function<ExitStatus()> suspended(CLI::App& arguments) {
-  auto given = std::make_shared<RunsArguments>();
-  declare_store(arguments, given->where);
-  arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer("Example: triage suspended");
-  return [given] { return list_suspended(*given); };
 }
 
 }  // namespace triage::inline v0_1::cli

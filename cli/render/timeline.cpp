@@ -4,6 +4,7 @@
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
 #include "triage/detail/text_field.hpp"
+#include "run_status.hpp"
 #include "triage/repair.hpp"
 #include "triage/step.hpp"
 
@@ -179,23 +180,6 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
 
 }  // namespace
 
-std::string status_text(const RunInfo& run) {
-  if (run.status == RunStatus::running && !run.owned) return "died";
-  return std::string(to_string(run.status));
-}
-
-bool is_of_workflow(const RunInfo& run) {
-  constexpr std::size_t mark = 24;
-  if (run.parent.empty() || run.id.size() <= mark + 1) return false;
-  const std::string_view end = std::string_view(run.id).substr(run.id.size() - mark - 1);
-  return end.front() == ':' &&
-         end.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
-}
-
-std::size_t hide_those_of_workflows(std::vector<RunInfo>& runs, bool all) {
-  return all ? 0 : std::erase_if(runs, is_of_workflow);
-}
-
 Json run_json(const RunInfo& run) {
   return Json{{"id", run.id},
               {"agent", run.agent},
@@ -206,6 +190,22 @@ Json run_json(const RunInfo& run) {
               {"started", iso_time(run.started)},
               {"updated", iso_time(run.updated)},
               {"records", run.last}};
+}
+
+const char* no_runs(bool some) noexcept { return some ? "No runs that fit.\n" : "No runs.\n"; }
+
+void warn_of_more(std::size_t limit, const char* what) {
+  warn("there are more than " + counted(limit, what) +
+       ", and the newest are shown; --limit N shows more, 0 all");
+}
+
+ExitStatus warn_of_damaged_runs(const std::vector<RunInfo>& runs) {
+  const auto damaged =
+      std::count_if(runs.begin(), runs.end(), [](const RunInfo& run) { return run.damaged; });
+  if (damaged == 0) return ExitStatus::done;
+  warn(counted(static_cast<std::size_t>(damaged), "run") +
+       " shown here does not match its checksum; `triage checkpoint verify` tells more");
+  return ExitStatus::unreadable;
 }
 
 Result<Timeline> read_timeline(const JournalReading& reading, Sequence until) {

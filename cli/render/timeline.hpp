@@ -11,16 +11,13 @@
 
 namespace triage::inline v0_1::cli {
 
-// "running", "died" (without an owner or an end), "finished" and so on.
-[[nodiscard]] std::string status_text(const RunInfo& run);
-
-// A run that a workflow makes of its own, for the tries of one executor or an act on a resource: it
-// has a parent, and its id ends with a mark that nobody gives by hand.
-[[nodiscard]] bool is_of_workflow(const RunInfo& run);
-// Takes those away unless `all`; returns how many there were.
-std::size_t hide_those_of_workflows(std::vector<RunInfo>& runs, bool all);
-
 [[nodiscard]] Json run_json(const RunInfo& run);
+// "No runs.", or that none fits if only `some` were asked for.
+[[nodiscard]] const char* no_runs(bool some) noexcept;
+// Says on stderr that the limit has left some out. what: "run", for example.
+void warn_of_more(std::size_t limit, const char* what);
+// Reports runs whose entries are damaged on stderr; returns `unreadable` then, else `done`.
+ExitStatus warn_of_damaged_runs(const std::vector<RunInfo>& runs);
 
 // Something that happened to a run, other than a step.
 struct TimelineEvent {
