@@ -93,4 +93,14 @@ Result<Json> SupervisorClient::ask(Json message) {
   return hear();
 }
 
+Result<Json> ask_supervisor(const Json& message) {
+  TRIAGE_TRY(client, SupervisorClient::connect());
+  return client.ask(message);
+}
+
+ExitStatus tell_supervisor(const Json& message) {
+  const auto answer = ask_supervisor(message);
+  return answer ? ExitStatus::done : report(answer.error());
+}
+
 }  // namespace triage::inline v0_1::cli

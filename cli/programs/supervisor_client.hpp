@@ -3,6 +3,7 @@
 // The client side of the protocol: how a command inside a supervised program talks to its
 // supervisor.
 
+#include "exit_status.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
 
@@ -32,5 +33,10 @@ class SupervisorClient {
   int socket_;
   std::string waiting_{};
 };
+
+// One message on a connection of its own. Errors: those of connect() and ask().
+[[nodiscard]] Result<Json> ask_supervisor(const Json& message);
+// The same for a command that prints no answer.
+[[nodiscard]] ExitStatus tell_supervisor(const Json& message);
 
 }  // namespace triage::inline v0_1::cli

@@ -147,6 +147,11 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 void print_json(const Json& value) { print(show(value, 2) + "\n"); }
 
+void print_done(bool as_json, const std::string& sentence, const Json& facts) {
+  if (as_json) return print_json(facts);
+  print(sentence + "\n");
+}
+
 const char* line_end() noexcept {
   termios modes{};
   const bool raw = ::tcgetattr(STDERR_FILENO, &modes) == 0 && (modes.c_oflag & OPOST) == 0;

@@ -53,6 +53,8 @@ class Table {
 
 void print(std::string_view text);   // To stdout, unchanged.
 void print_json(const Json& value);  // Indented, with a newline; bad UTF-8 escaped.
+// What a command has done: as a line, or as JSON.
+void print_done(bool as_json, const std::string& sentence, const Json& facts);
 void warn(std::string_view text);  // "triage: …" to stderr; a line of JSON where JSON is asked for.
 // What warn() prints, with its end.
 [[nodiscard]] std::string warning(std::string_view text);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "operated_run.hpp"
+
+#include "command.hpp"
+#include "open_store.hpp"
+#include "run_argument.hpp"
+#include "store_argument.hpp"
+#include "supervise/protocol/protocol_records.hpp"
+#include "triage/detail/try.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+namespace triage::inline v0_1::cli {
+
+void declare_operated(CLI::App& arguments, OperatedRun& given, bool records_who) {
+  arguments
+      .add_option("--store", given.store,
+                  store_help + std::string(" Default: triage/runs.db in the state folder."))
+      ->check(not_empty());
+  arguments.add_option("RUN", given.run, "The run.")->required();
+  arguments.add_flag("--json", given.json, "Print one JSON document.");
+  if (!records_who) return;
+  const char* user = std::getenv("USER");
+  given.who = user == nullptr ? "" : user;
+  arguments.add_option("--who", given.who, "Who does it; recorded. Default: $USER.");
+}
+
+Result<OpenedRun> open_run(const OperatedRun& given) {
+  TRIAGE_TRY(where, store_or_default(given.store));
+  TRIAGE_TRY(store, open_store_to_change(where));
+  TRIAGE_TRY(run, run_info(*store, given.run));
+  return OpenedRun{std::move(store), std::move(run)};
+}
+
+Result<Json> optional_json(const std::string& text, std::string_view name) {
+  constexpr std::size_t longest_quote = 60;
+  if (text.empty()) return Json();
+  Json value = Json::parse(text, nullptr, false);
+  if (!value.is_discarded()) {
+    const auto number = supervise::integer_beyond_64_bits(text);
+    if (!number.empty()) return supervise::too_large(number);
+    return value;
+  }
+  return Error{Errc::invalid_argument,
+               std::string(name) + " is not JSON: " + printable(text.substr(0, longest_quote)) +
+                   (text.size() > longest_quote ? "…" : "") +
+                   "; a text stands in quotes: '\"yes\"'"};
+}
+
+}  // namespace triage::inline v0_1::cli
