@@ -6,6 +6,7 @@
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/stores/open_store.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -23,13 +24,11 @@ struct SuspendedArguments {
 
 // What a suspended run says; of a workflow, what it asks.
 std::string message_of(CheckpointStore& store, const RunId& run, const Json& waiting) {
-  std::string questions;
   if (const auto view = workflow::inspect(store, run)) {
-    for (const auto& one : view.value().pending) {
-      questions += (questions.empty() ? "" : ", ") + question_in_words(one.payload);
-    }
+    const std::string questions = detail::joined(
+        view.value().pending, [](const auto& one) { return question_in_words(one.payload); });
+    if (!questions.empty()) return questions;
   }
-  if (!questions.empty()) return questions;
   const Json message = waiting.value("message", Json(""));
   return message.is_string() ? message.get<std::string>() : "";
 }
