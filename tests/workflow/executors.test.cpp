@@ -86,6 +86,8 @@ TEST_CASE("a hook that fails costs the checkpoint, with an event, and not the de
   const int how = GENERATE(1, 2);
   std::atomic<int> broken{how};
   const MoodyExecutor moody{.broken = &broken, .at = 3};
+  ExecutorOptions options;
+  if (GENERATE(false, true)) options.limits = Limits{};  // Then each delivery has its own run.
   std::mutex mutex;
   std::vector<WorkflowEvent> failed;
   const auto watch = [&](const WorkflowEvent& event) {
@@ -93,7 +95,7 @@ TEST_CASE("a hook that fails costs the checkpoint, with an event, and not the de
     if (event.kind == WorkflowEventKind::checkpoint_save_failed) failed.push_back(event);
   };
   const auto store = memory();
-  WorkflowRun run(counting_executor(moody),
+  WorkflowRun run(counting_executor(moody, options),
                   {.run_id = "w", .store = store, .threads = 1, .on_event = watch});
   const auto result = run.run(1);
   REQUIRE_OK(result);
@@ -103,7 +105,7 @@ TEST_CASE("a hook that fails costs the checkpoint, with an event, and not the de
   CHECK(failed[0].occurrence == 2);
   CHECK_THAT(failed[0].error->detail, ContainsSubstring(how == 1 ? "no pen" : "save()"));
   // In the end all of it is stored.
-  CHECK(WorkflowRun(counting_executor(moody), {.run_id = "w", .store = store})
+  CHECK(WorkflowRun(counting_executor(moody, options), {.run_id = "w", .store = store})
             .resume()
             .value()
             .value() == 6);

@@ -219,14 +219,12 @@ void Driver::call_under_policy(Ended& ended) {
                               .run = {.deadline = attempt_.deadline(), .parent = &attempt_},
                               .revive = options_.revive};
   const Json task = executor_task(ended.delivery);
-  if (!options_.store) {
-    take_result(ended, called, agent.run(task, options.run));
-    return;
-  }
   const RunId id = inner_run_id(attempt_.run_id(), show(task));
   const bool retries = options_.retry_failed || decided.newest;
-  take_result(ended, called,
-              result_of_run(agent, {*options_.store, id, task, options, retries, called}));
+  Result<Json> done =
+      options_.store ? result_of_run(agent, {*options_.store, id, task, options, retries, called})
+                     : agent.run(task, options.run);
+  take_result(ended, called, std::move(done));  // Only now is it known whether it was called.
 }
 
 // What has come of the executor's run, unless this process has just seen it itself.
