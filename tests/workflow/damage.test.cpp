@@ -97,6 +97,7 @@ TEST_CASE("a damaged key of the library is named, by whatever looks at the run",
       {"triage/resources", 1},
       {"triage/resources", {{"db", 1}}},
       {"triage/resources", {{"db", {{"digest", 1}}}}},
+      {"triage/retried", "x"},
       {"triage/rolled_back", "x"},
       {"triage/root", 1},
       {"triage/parts", {{"executor plan", 1}}}};

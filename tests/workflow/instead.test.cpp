@@ -145,3 +145,36 @@ TEST_CASE("a fallback that is found again is sent on, too", "[workflow][instead]
   REQUIRE_OK(done);
   CHECK(done.value().value() == Json{{"pages", Json::array()}});
 }
+
+TEST_CASE("what was made of what was sent instead is made anew, whatever interrupts the retry",
+          "[workflow][instead]") {
+  std::atomic<bool> broken{true};
+  std::stop_source stop;
+  const auto one_or_none = [&](const int& n) -> Result<int> {
+    if (broken) return Error{Errc::io, "down"};
+    stop.request_stop();
+    return n;
+  };
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("a", stateless(one_or_none),
+                          {.instead = [](const Error&) { return make_message(-1); }})
+                .executor("b",
+                          [](const int& n, Context& context) {
+                            context.shared().set("got", n);
+                            return n;
+                          })
+                .executor("c", [](const int&,
+                                  Context& context) { return context.shared().value("got", 0); })
+                .start("a")
+                .chain({"a", "b", "c"}));
+  const auto store = memory();
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, {.run_id = "w", .store = store}).run(1));
+  broken = false;
+  WorkflowRunOptions interrupted{.run_id = "w", .store = store};
+  interrupted.stop_token = stop.get_token();
+  CHECK_ERRC(Errc::cancelled, WorkflowRun(graph, interrupted).resume());
+  const auto done = WorkflowRun(graph, {.run_id = "w", .store = store}).resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 1);
+}

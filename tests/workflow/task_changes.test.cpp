@@ -99,6 +99,32 @@ TEST_CASE("a task whose condition has failed may change, and stays skipped", "[w
                                       {.id = "a", .depends_on = {"d"}}}));
 }
 
+TEST_CASE("a task may be added after one whose condition has failed", "[workflow][tasks]") {
+  std::map<std::string, Json> outputs;
+  const auto never = [](const TaskInput&) { return false; };
+  const Tasks before{{.id = "s0"},
+                     {.id = "s", .depends_on = {"s0"}, .condition = never},
+                     {.id = "d", .depends_on = {"s"}},
+                     {.id = "last", .depends_on = {"s0"}, .condition = never},
+                     {.id = "a", .depends_on = {"d"}}};
+  Tasks now = before;
+  now.push_back({.id = "beside", .depends_on = {"s"}});  // As "d", which has run.
+  now.push_back({.id = "after", .depends_on = {"last"}});
+  now.push_back({.id = "both", .depends_on = {"last", "s"}});
+  REQUIRE_OK(goes_on(before, now, &outputs));
+  for (const char* id : {"beside", "after", "both"})
+    CHECK(outputs.at(id) == id + std::string("[]"));
+  CHECK(outputs.at("a") == "a[d]");
+
+  // Not if the run is finished.
+  const auto store = memory();
+  REQUIRE_OK(WorkflowRun(built(list_of(before)), {.run_id = "w", .store = store}).run(nullptr));
+  const auto refused =
+      WorkflowRun(built(list_of(now)), {.run_id = "w", .store = store}).start_or_resume(nullptr);
+  CHECK_ERRC(Errc::conflict, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("edge last->after (new)"));
+}
+
 TEST_CASE("a task that failed and that others went on without may not change",
           "[workflow][tasks]") {
   const Tasks before{{.id = "a", .on_failure = OnFailure::carry_on},

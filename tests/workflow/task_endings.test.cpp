@@ -98,18 +98,17 @@ TEST_CASE("an output that is null is one like any other", "[workflow][tasks]") {
 }
 
 TEST_CASE("an edit may make an output null, or no longer null", "[workflow][tasks]") {
+  const Json first = GENERATE(Json(), Json(2));
   TaskGraph graph("plan");
   graph
-      .agent("w",
-             [](const TaskInput& task) -> Json {
-               return task.id == "a" ? task.message : seen_by(task);
-             })
+      .agent(
+          "w",
+          [first](const TaskInput& task) -> Json { return task.id == "a" ? first : seen_by(task); })
       .task({.id = "a"})
       .task({.id = "b", .depends_on = {"a"}});
   const auto store = memory();
-  const Json first = GENERATE(Json(), Json(2));
   WorkflowRun run(built(graph), {.run_id = "w", .store = store});
-  REQUIRE_OK(run.run(first));
+  REQUIRE_OK(run.run(nullptr));
   std::string from = last_checkpoint(run);
   Json before = first;
   for (const Json& edit : {Json(), Json(3), Json(), Json(4)}) {
@@ -212,4 +211,35 @@ TEST_CASE("during a second message to a task list, its tasks show nothing of the
   CHECK(seen[0].status == TaskStatus::in_progress);
   CHECK(seen[1].status == TaskStatus::blocked);
   CHECK(seen[1].output == nullptr);
+}
+
+TEST_CASE("what followed a failure runs again, though the retry is interrupted before it",
+          "[workflow][tasks][resume]") {
+  std::atomic<bool> broken{true};
+  WorkflowRun* under_way = nullptr;
+  TaskGraph graph("list");
+  graph.agent("w", [&](const TaskInput& task) -> Json {
+    if (task.id == "a" && broken) throw std::runtime_error("down");
+    if (under_way != nullptr) REQUIRE_OK(under_way->pause());
+    return told(task);
+  });
+  const auto rule = GENERATE(OnFailure::cascade, OnFailure::skip);
+  graph.task({.id = "a", .on_failure = rule})
+      .task({.id = "b", .depends_on = {"a"}})
+      .task({.id = "c", .depends_on = {"b"}});
+  const auto store = memory();
+  const auto go_on = [&](bool pauses) {
+    WorkflowRun run(built(graph), {.run_id = "w", .store = store, .threads = 1});
+    under_way = pauses ? &run : nullptr;
+    const auto done = run.start_or_resume(nullptr);
+    under_way = nullptr;
+    return std::pair(done.has_value(), views_of(graph, run));
+  };
+  CHECK_FALSE(go_on(false).first);
+  broken = false;
+  CHECK_FALSE(go_on(true).first);
+  const auto [done, views] = go_on(false);
+  CHECK(done);
+  CHECK(views.at("b").output == "b[a]");
+  CHECK(views.at("c").output == "c[b]");
 }

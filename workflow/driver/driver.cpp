@@ -40,20 +40,6 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
   around_.given_clock = lending_;
 }
 
-namespace {
-
-template <class Found>
-void each_of(const State& state, std::string_view prefix, const Found& found) {
-  if (state.empty()) return;
-  const State::Values& values = *state.values();
-  for (auto one = values.lower_bound(prefix);
-       one != values.end() && one->first.rfind(prefix, 0) == 0; ++one) {
-    found(one->first.substr(prefix.size()), *one->second);
-  }
-}
-
-}  // namespace
-
 Result<void> Driver::load(Driven& driven) {
   before_ = around_.before = attempt_.state();
   requests_.begin_with(before_);
@@ -65,17 +51,11 @@ Result<void> Driver::load(Driven& driven) {
   }
   if (!options_.known_parts.is_null()) note_parts();
   if (const Json* edits = before_.find(edits_key)) {
-    verify_ = true;
     around_.refuses_effects = edits->value("effects", std::string()) == refuse_new;
     if (edits->contains("changed")) around_.branch = attempt_.run_id();
     begin_with_edits(values_, before_);
   }
-  each_of(before_, withheld_prefix, [&](const std::string&, const Json& since) {
-    verify_ |= !since.is_null();  // Values that others derived from the lost state may differ now.
-  });
-  each_of(before_, finished_prefix, [&](const std::string&, const Json& finished) {
-    if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
-  });
+  note_verify();
   each_of(before_, migrated_prefix, [&](const std::string& path, const Json& migrated) {
     const auto node = plan_.node_of.find(path);
     if (node != plan_.node_of.end()) migrated_.emplace(node->second, migrated);

@@ -135,6 +135,7 @@ class Driver {
   [[nodiscard]] std::string known_to(std::size_t node) const;
   [[nodiscard]] bool knows_the_same(std::size_t node, const Finished& finished) const;
   [[nodiscard]] Result<void> route_again(const Delivery& delivery, Finished& finished) const;
+  [[nodiscard]] Result<void> tell_new_ones(const Delivery& delivery, Finished& finished);
   [[nodiscard]] Result<Finished> replaced(const Delivery& delivery, Message message) const;
   [[nodiscard]] Result<Finished> fallen_back(const Delivery& delivery, const Json& value) const;
   void take_instead(Ended& ended);
@@ -178,6 +179,7 @@ class Driver {
   void drop_unreached();
   void note_rollback(const Driven& driven);
   void note_timeline(Driven& driven);
+  void note_verify();
   [[nodiscard]] bool go_on_within_budget();
   [[nodiscard]] Error budget_spent(Driven& driven);
   [[nodiscard]] Error deadline_passed(Driven& driven);

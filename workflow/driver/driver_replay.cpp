@@ -14,6 +14,19 @@
 namespace triage::inline v0_1::workflow::detail {
 using triage::detail::store_now;
 
+// What is tried again may end differently, and then what was derived from it does not count.
+// Stored, because the run may be interrupted when only the first of these has been tried again.
+void Driver::note_verify() {
+  const bool known = before_.contains(edits_key) || before_.contains(retried_key);
+  verify_ = known;
+  each_of(before_, withheld_prefix,
+          [&](const std::string&, const Json& since) { verify_ |= !since.is_null(); });
+  each_of(before_, finished_prefix, [&](const std::string&, const Json& finished) {
+    if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
+  });
+  if (verify_ && !known) attempt_.update_state(Json{{std::string(retried_key), true}});
+}
+
 // A finished delivery is not run again, unless something it read has changed. True if it was taken
 // from the store.
 Result<bool> Driver::replay(const Delivery& delivery) {
@@ -32,6 +45,9 @@ Result<bool> Driver::replay(const Delivery& delivery) {
   if (verify_ && !still_true(delivery, finished)) return outcome::success(false);
   if (finished.edited && !finished.routed) {
     TRIAGE_TRYV(route_again(delivery, finished));
+  }
+  if (!counts_as_done(path, *stored)) {
+    TRIAGE_TRYV(tell_new_ones(delivery, finished));
   }
   TRIAGE_TRYV(settle({.delivery = delivery, .finished = std::move(finished), .reused = true}));
   return outcome::success(true);
@@ -86,6 +102,23 @@ Result<void> Driver::route_again(const Delivery& delivery, Finished& finished) c
       break;
     }
   }
+  return outcome::success();
+}
+
+// A task that was left out may have got tasks after it since.
+Result<void> Driver::tell_new_ones(const Delivery& delivery, Finished& finished) {
+  if (finished.sent.size() + finished.outputs.size() != 1) return outcome::success();
+  Message told = finished.sent.empty() ? finished.outputs.front() : finished.sent.front().message;
+  TRIAGE_TRY(now, replaced(delivery, std::move(told)));
+  const auto routes_in = [](const Finished& one) {
+    return one.sent.empty() ? std::vector<Route>() : one.sent.front().routes;
+  };
+  if (routes_in(now) == routes_in(finished)) return outcome::success();
+  finished.sent = std::move(now.sent);
+  finished.outputs = std::move(now.outputs);
+  Json none;
+  attempt_.update_state(Json{{finished_key(plan_.nodes[delivery.node].path, delivery.occurrence),
+                              to_stored(plan_, finished, {.fresh = none})}});
   return outcome::success();
 }
 

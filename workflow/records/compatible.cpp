@@ -15,6 +15,7 @@ struct Activated {
   std::set<std::string, std::less<>> executors{};  // Paths of those that have finished something.
   std::set<std::string, std::less<>> edges{};      // That carried a message.
   std::set<std::string, std::less<>> ports{};      // At which somebody was asked.
+  std::set<std::string, std::less<>> left_out{};   // Tasks of a finished run that did nothing.
 
   // The executor with this path, or one nested in it.
   [[nodiscard]] bool within(const std::string& path) const {
@@ -53,7 +54,7 @@ bool is_left_out(std::string_view path, const Json& stored) {
   return false;
 }
 
-Activated activated_in(const State& state) {
+Activated activated_in(const State& state, bool finished) {
   Activated found;
   if (state.empty()) return found;
   const auto take_edges = [&](const Json& record) {
@@ -84,7 +85,8 @@ Activated activated_in(const State& state) {
   }
   // Others have gone on without it.
   for (const auto& [path, record] : left_out) {
-    if (senders.contains(path)) take_edges(*record);
+    if (senders.contains(path) || finished) take_edges(*record);
+    if (finished) found.left_out.insert(path);
   }
   for (auto one = values.lower_bound(request_prefix);
        one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
@@ -107,8 +109,9 @@ bool had_its_turn(const Plan& plan, const Activated& activated, const std::strin
   const std::size_t slash = name.size() - plan.edges[known->second].spec->options.name.size();
   const std::string scope = name.substr(0, slash);  // "outer/", or empty.
   const auto& sources = plan.edges[known->second].spec->sources;
-  return std::any_of(sources.begin(), sources.end(),
-                     [&](const std::string& source) { return activated.within(scope + source); });
+  return std::any_of(sources.begin(), sources.end(), [&](const std::string& source) {
+    return activated.within(scope + source) || activated.left_out.contains(scope + source);
+  });
 }
 
 // Whether the task list differs only by tasks that depend on none and are new to the run. What
@@ -196,7 +199,7 @@ Result<void> check_parts(const RunId& run, const Json& started_with, const State
   const Plan& plan = workflow.body()->plan();
   Activated activated;
   try {
-    activated = activated_in(state);
+    activated = activated_in(state, finished);
   } catch (const std::exception& e) {
     return damaged_run(run, e.what());
   }

@@ -49,10 +49,21 @@ inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By e
 inline constexpr std::string_view resources_key = "triage/resources";
 inline constexpr std::string_view rolled_back_key = "triage/rolled_back";  // The attempt since it.
 inline constexpr std::string_view rollbacks_key = "triage/rollbacks";  // How many of the whole run.
+inline constexpr std::string_view retried_key = "triage/retried";      // Something has run again.
 inline constexpr std::string_view root_key = "triage/root";    // Of a branch: the first origin.
 inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
+// Calls found(rest of the key, value) for each key of the state that begins so, in their order.
+template <class Found>
+void each_of(const State& state, std::string_view prefix, const Found& found) {
+  if (state.empty()) return;
+  const State::Values& values = *state.values();
+  for (auto one = values.lower_bound(prefix);
+       one != values.end() && one->first.rfind(prefix, 0) == 0; ++one) {
+    found(one->first.substr(prefix.size()), *one->second);
+  }
+}
 
 // Without the values of this scope and without the hook's result.
 [[nodiscard]] Finished without_private(Finished finished, const std::string& scope);

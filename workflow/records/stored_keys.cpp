@@ -58,6 +58,7 @@ bool is_rollbacks(const Json& value) {
   return value.is_object() && optional(value, "run", is_text) && optional(value, "count", is_whole);
 }
 bool is_name(const Json& value) { return value.is_null() || value.is_string(); }
+bool is_flag(const Json& value) { return value.is_null() || value.is_boolean(); }
 bool is_number(const Json& value) { return value.is_null() || value.is_number_integer(); }
 
 struct LibraryKey {
@@ -78,6 +79,7 @@ constexpr LibraryKey library_keys[] = {
     {parts_key, false, is_parts, "an object of texts"},
     {timeline_key, false, is_name, "a text"},
     {root_key, false, is_name, "a text"},
+    {retried_key, false, is_flag, "true"},
     {rolled_back_key, false, is_number, "a number of an attempt"},
     {rollbacks_key, false, is_rollbacks, "an object with \"run\" and \"count\""},
 };
