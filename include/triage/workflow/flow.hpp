@@ -22,7 +22,8 @@ struct Trigger {
   Trigger(std::vector<std::string> several, bool wait_for_all)
       : names(std::move(several)), all(wait_for_all) {}
 };
-// Fires each time all of them have arrived, with the list of their values in this order.
+// Fires each time all of them have arrived, with the list of their values in this order; of a
+// single name, with its value.
 [[nodiscard]] inline Trigger all_of(std::vector<std::string> names) {
   return {std::move(names), true};
 }
