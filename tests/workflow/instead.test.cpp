@@ -178,3 +178,39 @@ TEST_CASE("what was made of what was sent instead is made anew, whatever interru
   REQUIRE_OK(done);
   CHECK(done.value().value() == 1);
 }
+
+TEST_CASE("what an executor made of an outdated value does not come back when it fails later",
+          "[workflow][instead]") {
+  int round = 0;
+  ExecutorOptions options{.limits = Limits{}};  // So each delivery has its own run.
+  options.instead = [](const Error&) { return make_message(-1); };
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("twice",
+                          [](const int& n, Context& context) {
+                            context.send(n);
+                            context.send(n + 1);
+                          })
+                .executor("sum", stateless([&](const int& n, Context& context) -> Result<void> {
+                            // First one fails, then the other.
+                            if (round + 1 == context.occurrence()) return Error{Errc::io, "down"};
+                            const int sum = context.state().value("sum", 0) + n;
+                            context.state().set("sum", sum);
+                            context.output(sum);
+                            return outcome::success();
+                          }),
+                          options)
+                .start("twice")
+                .edge("twice", "sum"));
+  const auto store = memory();
+  const auto go_on = [&] {
+    return WorkflowRun(graph, {.run_id = "w", .store = store}).start_or_resume(1);
+  };
+  CHECK_ERRC(Errc::escalated, go_on());
+  round = 1;
+  CHECK_ERRC(Errc::escalated, go_on());
+  round = 2;
+  const auto done = go_on();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 3);
+}

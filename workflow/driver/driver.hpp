@@ -148,6 +148,7 @@ class Driver {
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
   void take_result(Ended& ended, bool called, Result<Json> done);
+  [[nodiscard]] std::string outdated(const Delivery& delivery) const;
   [[nodiscard]] Json executor_task(const Delivery& delivery) const;
   [[nodiscard]] FailurePolicy for_the_workflow(const ExecutorOptions& own, Ended& ended);
   void ask_for_decision(Ended& ended, const RecoveryAction& wanted, const std::string& failure);

@@ -188,6 +188,7 @@ void Driver::take_instead(Ended& ended) {
     ended.finished = std::move(finished).value();
     if (own.instead_is_failure) {
       ended.finished.failed = error.detail.empty() ? "failed" : error.detail;
+      ended.finished.outdated = outdated(ended.delivery);
     }
     ended.status = Status::done;
   } catch (const std::exception& e) {

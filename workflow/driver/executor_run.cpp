@@ -162,6 +162,17 @@ bool Driver::take_decision(Ended& ended, const Decided& so_far) {
   return true;
 }
 
+// A hash of what the delivery has left behind if that no longer applies, because what it read
+// differs now. Another try at what failed is still for that reason. Empty: there is nothing.
+std::string Driver::outdated(const Delivery& delivery) const {
+  if (before_.empty()) return {};
+  const Json* before =
+      before_.find(finished_key(plan_.nodes[delivery.node].path, delivery.occurrence));
+  if (before == nullptr || !before->is_object()) return {};
+  if (before->contains("failed")) return before->value("outdated", std::string());
+  return triage::detail::digest(show(*before)).substr(0, 16);
+}
+
 // What the delivery's own run is for: if any of it is different, it is another run.
 Json Driver::executor_task(const Delivery& delivery) const {
   const std::string& path = plan_.nodes[delivery.node].path;
@@ -176,12 +187,7 @@ Json Driver::executor_task(const Delivery& delivery) const {
     if (!asked.anew.empty()) task["anew"].push_back(asked.anew);
   }
   if (asked_here > 0) task["asked_here"] = asked_here;
-  // It had finished, but its inputs differ now, so that result no longer applies.
-  const Json* outdated =
-      before_.empty() ? nullptr : before_.find(finished_key(path, delivery.occurrence));
-  if (outdated != nullptr && outdated->is_object() && !outdated->contains("failed")) {
-    task["outdated"] = triage::detail::digest(show(*outdated)).substr(0, 16);
-  }
+  if (const std::string hash = outdated(delivery); !hash.empty()) task["outdated"] = hash;
   return task;
 }
 

@@ -114,6 +114,8 @@ Result<void> take_member(const Plan& plan, const Parts& parts, const std::string
     finished.began = value.get<std::string>();
   } else if (key == "failed") {
     finished.failed = value.get<std::string>();
+  } else if (key == "outdated") {
+    finished.outdated = value.get<std::string>();
   } else if (key == "edited") {
     finished.edited = value.get<bool>();
   } else if (key == "routed") {
@@ -233,6 +235,7 @@ Json to_stored(const Plan& plan, const Finished& finished, Shrunk shrunk) {
   }
   if (!finished.began.empty()) stored["began"] = finished.began;
   if (!finished.failed.empty()) stored["failed"] = finished.failed;
+  if (!finished.outdated.empty()) stored["outdated"] = finished.outdated;
   if (finished.edited) stored["edited"] = true;
   if (finished.superstep != 0) stored["step"] = finished.superstep;
   for (const auto& [path, occurrence] : finished.from) {

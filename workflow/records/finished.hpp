@@ -24,7 +24,9 @@ struct Finished {
   // Hash of the hook's result that it began with; empty: no hook, or a record of an earlier
   // version.
   std::string began{};
-  std::string failed{};          // Why it failed, if it did; `sent` informs the others.
+  std::string failed{};  // Why it failed, if it did; `sent` informs the others.
+  // If it failed: a hash of what it had left behind before that, which no longer counted.
+  std::string outdated{};
   bool edited = false;           // A person has changed what it sent or wrote.
   bool routed = false;           // … but not what it sent.
   std::optional<Message> was{};  // What it had sent in place of an edited message.
