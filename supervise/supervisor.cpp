@@ -160,6 +160,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                                  options_.read_document));
   AttemptFiles files(attempt, {.workspace = {.folder = spec.workspace,
                                              .shadows = options_.shadows,
+                                             .store = options_.store_place,
                                              .left_out = options_.left_out,
                                              .shared = options_.shared_workspaces},
                                .store = options_.store.get(),

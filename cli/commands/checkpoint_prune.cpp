@@ -4,15 +4,22 @@
 #include "arguments/open_store.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
+#include "programs/run_session.hpp"
 #include "render/output.hpp"
+#include "supervise/workspace/forget.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 #include "triage/retention.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -75,6 +82,31 @@ ExitStatus tell_what_would_go(const CheckpointPruneArguments& given, const std::
   return ExitStatus::done;
 }
 
+Result<std::set<RunId>> ids_in(CheckpointStore& store) {
+  TRIAGE_TRY(runs, store.runs({.limit = 0}));
+  std::set<RunId> ids;
+  for (const RunInfo& run : runs) ids.insert(run.id);
+  return outcome::success(std::move(ids));
+}
+
+// Removes what the workspaces of runs that are gone kept, and returns of how many. Whether that
+// works is no matter of the store.
+std::size_t forget_files_of(const std::vector<RunId>& gone, const std::string& store_url,
+                            CheckpointStore& store) {
+  const auto forgotten =
+      supervise::forget_files({.shadows = shadow_folder(),
+                               .store = store_place(store_url),
+                               .runs = gone,
+                               .is_gone = [&store](const RunId& run) {
+                                 const auto found = store.run(run);
+                                 return !found && found.error().code == Errc::not_found;
+                               }});
+  for (const Error& problem : forgotten.problems) {
+    warn("the files that removed runs have kept are not all removed: " + problem.detail);
+  }
+  return forgotten.runs.size();
+}
+
 ExitStatus prune_store(const CheckpointPruneArguments& given) {
   const auto rule = rule_of(given);
   if (!rule) return report(rule.error());
@@ -85,13 +117,22 @@ ExitStatus prune_store(const CheckpointPruneArguments& given) {
       given.dry ? open_store(meant.value().store) : open_store_to_change(meant.value().store);
   if (!store) return report(store.error());
   if (given.dry) return tell_what_would_go(given, where, *store.value(), rule.value());
-  const auto gone = prune(*store.value(), rule.value());
-  if (!gone) return report(gone.error());
-  if (given.json) {
-    print_json(Json{{"store", where}, {"removed", gone.value()}});
-  } else {
-    print(counted(gone.value(), "run") + (gone.value() == 1 ? " is" : " are") + " removed.\n");
+  const auto before = ids_in(*store.value());
+  if (!before) return report(before.error());
+  const auto removed = prune(*store.value(), rule.value());
+  std::vector<RunId> gone;  // Also of a removal that stopped halfway.
+  if (const auto after = ids_in(*store.value()); after) {
+    std::set_difference(before.value().begin(), before.value().end(), after.value().begin(),
+                        after.value().end(), std::back_inserter(gone));
   }
+  const std::size_t with_files = forget_files_of(gone, meant.value().store, *store.value());
+  if (!removed) return report(removed.error());
+  if (given.json) {
+    print_json(Json{{"store", where}, {"removed", removed.value()}, {"files_removed", with_files}});
+    return ExitStatus::done;
+  }
+  print(counted(removed.value(), "run") + (removed.value() == 1 ? " is" : " are") + " removed" +
+        (with_files > 0 ? ", with the files of " + std::to_string(with_files) : "") + ".\n");
   return ExitStatus::done;
 }
 
@@ -117,7 +158,8 @@ std::function<ExitStatus()> checkpoint_prune(CLI::App& arguments) {
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(std::string("Example: triage checkpoint prune --older-than 30d\n\n"
                                "A run goes if one of the rules says so. One that a living process "
-                               "holds never goes.\n\n") +
+                               "holds never goes. What it kept of its --workspace goes "
+                               "with it.\n\n") +
                    exit_status_help());
   return [given] { return prune_store(*given); };
 }

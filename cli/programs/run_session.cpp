@@ -110,6 +110,12 @@ std::string shadow_folder() {
   return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
 }
 
+std::string store_place(const std::string& url) {
+  const bool is_file = url.starts_with("sqlite:") || url.starts_with("file:");
+  if (!is_file && url.find("://") != std::string::npos) return without_secrets(url);
+  return paths_of(url).back();
+}
+
 void declare_session(CLI::App& arguments, SessionArguments& given) {
   arguments
       .add_option("--store", given.store,
@@ -144,8 +150,9 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
   const auto redactor = std::make_shared<supervise::RunRedactor>();
   TRIAGE_TRY(opened, create ? open_store_for_runs(url) : open_store_to_change(url));
   TRIAGE_TRY(store, redacting_around(std::move(opened), redactor));
-  return outcome::success(make(given, std::move(store), std::move(signals), redactor,
-                               {.folder = shadow_folder(), .left_out = paths_of(url)}));
+  return outcome::success(
+      make(given, std::move(store), std::move(signals), redactor,
+           {.folder = shadow_folder(), .store = store_place(url), .left_out = paths_of(url)}));
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<CheckpointStore> copy,
@@ -176,6 +183,7 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .read_document = &read_adapter_text,
                                    .adapter_folder = installed("adapters"),
                                    .shadows = std::move(shadows.folder),
+                                   .store_place = std::move(shadows.store),
                                    .left_out = std::move(shadows.left_out),
                                    .shared_workspaces = shadows.shared,
                                    .redactor = redactor,

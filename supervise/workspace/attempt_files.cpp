@@ -216,14 +216,15 @@ void AttemptFiles::note_step(Step& step) {
 }
 
 void AttemptFiles::note_checkpoint(const CheckpointId& checkpoint) {
-  if (const auto kept = keep()) name(reference_of(checkpoint.sequence), *kept, {});
+  if (const auto kept = keep())
+    tell_trouble(files_->name(reference_of(checkpoint.sequence), *kept));
 }
 
 void AttemptFiles::end() {
   const auto kept = keep();
   // What a branch leaves in the folder is no change by others to the next one.
   const std::string from = kept ? origin() : std::string();
-  if (!from.empty()) name("newest", *kept, from);
+  if (!from.empty()) tell_trouble(files_->leave_to(from, *kept));
 }
 
 std::string AttemptFiles::origin() const {
@@ -239,10 +240,8 @@ std::string AttemptFiles::origin() const {
   return {};
 }
 
-void AttemptFiles::name(const std::string& name, const FilesId& files, const std::string& run) {
-  if (const auto named = files_->name(name, files, run); !named) {
-    trouble("the files of the workspace were not kept: " + named.error().detail);
-  }
+void AttemptFiles::tell_trouble(const Result<void>& noted) const {
+  if (!noted) trouble("the files of the workspace were not kept: " + noted.error().detail);
 }
 
 }  // namespace triage::inline v0_1::supervise

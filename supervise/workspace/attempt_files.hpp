@@ -49,7 +49,7 @@ class AttemptFiles {
   [[nodiscard]] Result<std::string> pending_rollback() const;
   [[nodiscard]] Result<std::optional<FilesId>> files_of(const Record& record,
                                                         const std::string& run) const;
-  void name(const std::string& name, const FilesId& files, const std::string& run);
+  void tell_trouble(const Result<void>& noted) const;
   void tell_conflicts(const Restored& restored) const;
   void tell_left_out(const std::set<std::string>& files, const std::string& why, std::size_t& told);
   void trouble(const std::string& text) const {

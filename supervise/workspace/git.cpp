@@ -5,6 +5,7 @@
 #include "supervise/process/file_descriptor.hpp"
 #include "triage/detail/try.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -19,24 +20,17 @@ namespace {
 constexpr std::size_t longest_complaint = 500;
 
 // Disables everything that could change bytes, wherever it is configured.
-constexpr std::array settings{"core.autocrlf=false",
-                              "core.eol=lf",
-                              "core.safecrlf=false",
-                              "core.fileMode=true",
-                              "core.symlinks=true",
-                              "core.hooksPath=/dev/null",
-                              "core.attributesFile=/dev/null",
-                              "core.fsmonitor=false",
-                              "core.ignoreCase=false",
-                              "core.untrackedCache=false",
-                              "core.logAllRefUpdates=false",
-                              "gc.auto=0",
-                              "commit.gpgSign=false",
-                              "index.threads=1",
-                              "core.looseCompression=1",
-                              "maintenance.auto=false"};
+constexpr std::array settings{
+    "core.autocrlf=false", "core.eol=lf", "core.safecrlf=false", "core.fileMode=true",
+    "core.symlinks=true", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null",
+    "core.fsmonitor=false", "core.ignoreCase=false", "core.untrackedCache=false",
+    "core.logAllRefUpdates=false", "gc.auto=0",
+    // What is too young to be removed stays in files of its own.
+    "gc.cruftPacks=false", "commit.gpgSign=false", "index.threads=1", "core.looseCompression=1",
+    "maintenance.auto=false"};
 
-// The date is constant, so that a commit's name depends only on its files.
+// The date is constant, so that a commit's name depends only on its files and on what was kept
+// before.
 std::vector<std::string> environment_of(const GitPlace& place) {
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) {
@@ -126,6 +120,17 @@ Result<std::string> run_git(const GitPlace& place, const std::vector<std::string
   if (status == 0) return outcome::success(std::move(printed));
   return Error{Errc::io, "git " + arguments.front() +
                              " failed: " + printable(complaint.substr(0, longest_complaint))};
+}
+
+std::string name_printed(std::string printed) {
+  while (!printed.empty() && printed.back() == '\n') printed.pop_back();
+  return printed;
+}
+
+bool is_object_name(const std::string& text) {
+  return text.size() >= 40 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
 }
 
 }  // namespace triage::inline v0_1::supervise

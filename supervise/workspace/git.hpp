@@ -23,4 +23,10 @@ struct GitPlace {
                                           const std::vector<std::string>& arguments,
                                           std::string_view input = {});
 
+// What git has printed, without the end of the line.
+[[nodiscard]] std::string name_printed(std::string printed);
+
+// Whether it can be the name of an object.
+[[nodiscard]] bool is_object_name(const std::string& text);
+
 }  // namespace triage::inline v0_1::supervise

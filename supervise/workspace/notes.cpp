@@ -12,12 +12,13 @@ namespace triage::inline v0_1::supervise {
 namespace {
 
 // In a message, beside paths in hexadecimal digits.
-constexpr const char* not_kept_key = "not_kept";
+constexpr const char* not_kept_key = "not_kept_in";
+constexpr const char* earlier_not_kept_key = "not_kept";
 constexpr char path_tag = '?';
 constexpr char empty_tag = 'E';
 
 // Paths may be any bytes; commit messages may not.
-std::string hex(const std::string& bytes) {
+std::string hex(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
     std::array<char, 3> digits{};
@@ -27,10 +28,10 @@ std::string hex(const std::string& bytes) {
   return text;
 }
 
-std::string unhex(const std::string& text) {
+std::string unhex(std::string_view text) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    bytes += static_cast<char>(std::strtol(text.substr(i, 2).c_str(), nullptr, 16));
+    bytes += static_cast<char>(std::strtol(std::string(text.substr(i, 2)).c_str(), nullptr, 16));
   }
   return bytes;
 }
@@ -60,6 +61,10 @@ NotKept not_kept_from(std::string_view bytes) {
   return found;
 }
 
+std::string message_of(const NotKept& not_kept) { return hex(to_bytes(not_kept)); }
+
+NotKept not_kept_in(std::string_view message) { return not_kept_from(unhex(message)); }
+
 std::string to_message(const Notes& notes) {
   Json message = Json::object();
   for (const auto& [path, mode] : notes.modes) message[hex(path)] = mode;
@@ -74,6 +79,9 @@ Notes notes_from(std::string_view message) {
   for (const auto& [key, value] : fields.items()) {
     if (key == not_kept_key && value.is_string()) {
       notes.not_kept = value.get<std::string>();
+    } else if (key == earlier_not_kept_key && value.is_string()) {
+      notes.earlier_not_kept = value.get<std::string>();
+      if (notes.earlier_not_kept.empty()) notes.not_kept.emplace();
     } else if (value.is_number_unsigned()) {
       notes.modes[unhex(key)] = value.get<mode_t>() & all_bits;
     }

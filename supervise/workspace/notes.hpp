@@ -29,14 +29,21 @@ struct NotKept {
 // As bytes, and back.
 [[nodiscard]] std::string to_bytes(const NotKept& not_kept);
 [[nodiscard]] NotKept not_kept_from(std::string_view bytes);
+// As a commit's message, which can hold no null bytes, and back.
+[[nodiscard]] std::string message_of(const NotKept& not_kept);
+[[nodiscard]] NotKept not_kept_in(std::string_view message);
 
 // The message of a state's commit.
 struct Notes {
   std::map<std::string, mode_t> modes{};  // Of paths.
-  // Names the bytes of a NotKept; empty if an earlier version has kept the state, which did not
-  // note that.
+  // Names a commit whose message is a NotKept; an empty name if there was nothing. Empty if an
+  // earlier version has kept the state.
   std::optional<std::string> not_kept{};
+  // Names the bytes of a NotKept, which can be reached from nothing; empty if that earlier version
+  // did not note it.
+  std::string earlier_not_kept{};
 };
+// Of states that this version keeps.
 [[nodiscard]] std::string to_message(const Notes& notes);
 // What it cannot read is left out.
 [[nodiscard]] Notes notes_from(std::string_view message);

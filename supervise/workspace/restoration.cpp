@@ -30,6 +30,9 @@ std::string lines_of(const std::vector<std::string>& all) {
 }  // namespace
 
 Result<Restored> Workspace::restore(const FilesId& files, const std::string& origin) {
+  // What is restored may be another run's, which is forgotten at this moment.
+  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository));
+  static_cast<void>(in_use);
   if (!has(files)) {
     return Error{Errc::not_found, "the files \"" + printable(files.substr(0, 64)) +
                                       "\" are not in the workspace's repository " +
@@ -38,11 +41,12 @@ Result<Restored> Workspace::restore(const FilesId& files, const std::string& ori
   std::error_code problem;
   fs::create_directory(options_.folder, problem);  // The program may have removed it.
   TRIAGE_TRY(before, state_before(origin));
-  TRIAGE_TRY(now, keep());
-  TRIAGE_TRY(planned, plan(now, files));
+  TRIAGE_TRY(now, keep_now());
+  TRIAGE_TRY(target, hold(files));
+  TRIAGE_TRY(planned, plan(now, target));
   Restored restored;
   TRIAGE_TRYV(put_aside_others(before, now, planned, restored));
-  TRIAGE_TRYV(write_whole(journal(), files + "\n"));
+  TRIAGE_TRYV(write_whole(journal(), target + "\n"));
   TRIAGE_TRYV(repository("update-ref", "-d", reference("before", "")));
   TRIAGE_TRYV(remove(planned, restored));
   TRIAGE_TRYV(clear_way(planned, restored));
@@ -73,16 +77,11 @@ Result<std::optional<FilesId>> Workspace::state_before(const std::string& origin
 
 Result<Workspace::Plan> Workspace::plan(const FilesId& now, const FilesId& target) const {
   Plan plan{.target = target};
-  TRIAGE_TRY(commit, repository("cat-file", "commit", target));
-  const std::size_t body = commit.find("\n\n");
-  plan.notes = notes_from(body == std::string::npos ? "" : commit.substr(body));
-  if (plan.notes.not_kept) {
-    plan.not_kept.emplace();
-    if (!plan.notes.not_kept->empty()) {
-      TRIAGE_TRY(bytes, repository("cat-file", "blob", *plan.notes.not_kept));
-      plan.not_kept = not_kept_from(bytes);
-    }
-  }
+  TRIAGE_TRY(content, content_of(target));
+  plan.notes = notes_from(content.message);
+  plan.content = std::move(content);
+  TRIAGE_TRY(not_kept, not_kept_of(plan.notes));
+  plan.not_kept = std::move(not_kept);
   TRIAGE_TRY(listed, paths("diff-tree", "-r", "-z", "--name-status", "--no-renames", now, target));
   for (std::size_t i = 0; i + 1 < listed.size(); i += 2) {  // "STATUS", "PATH"
     const char status = listed[i].front();
@@ -176,7 +175,7 @@ Result<void> Workspace::bring_back(const Plan& plan) {
   static_cast<void>(git("update-index", "-q", "--refresh"));
   TRIAGE_TRYV(name("newest", plan.target));
   newest_ = plan.target;
-  newest_tree_.clear();
+  newest_content_ = plan.content;
   std::error_code ignored;
   fs::remove(journal(), ignored);
   return outcome::success();

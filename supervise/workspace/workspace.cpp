@@ -7,8 +7,6 @@
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,31 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string without_end(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
-// A name for a folder's repository, or for a run in it, which is safe for files and references.
-// Source: FNV-1a, 64 bits.
-std::string name_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return digits.data();
-}
-
-bool is_id(const std::string& text) {
-  return text.size() >= 40 && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+// Of write-tree.
+bool lacks_object(const Error& error) {
+  return error.detail.find("invalid object") != std::string::npos;
 }
 
 }  // namespace
 
 std::string shadow_repository(const std::string& shadows, const std::string& folder) {
-  return shadows + "/" + name_of(folder);
+  return shadows + "/" + shadow_name(folder);
 }
 
 Result<std::string> check_workspace(const std::string& folder) {
@@ -84,14 +66,13 @@ Result<Workspace> Workspace::open(WorkspaceOptions options) {
   made.options_.left_out.push_back(made.options_.shadows);
   const std::string base = shadow_repository(made.options_.shadows, made.options_.folder);
   made.git_ = {.repository = base,
-               .index = base + "/index-" + name_of(made.options_.run),
+               .index = index_of(base, shadow_name(made.options_.run)),
                .tree = made.options_.folder};
   TRIAGE_TRYV(made.prepare());
   std::ifstream cut_off(made.journal());
   std::string target;
-  TRIAGE_TRY(newest, made.named("newest"));
-  made.newest_ = newest.value_or(FilesId());
-  if (cut_off >> target && is_id(target)) {
+  TRIAGE_TRYV(made.find_kept());
+  if (cut_off >> target && is_object_name(target)) {
     // The newest files are those before the restoration: what is neither theirs nor the target's
     // was changed since.
     TRIAGE_TRY(completed, made.restore(target));
@@ -205,9 +186,9 @@ std::map<std::string, mode_t> Workspace::modes_of(const std::vector<std::string>
   return modes;
 }
 
-// Notes what lies in the folder without being in the index, which has what is kept: git takes
-// folders together, and looks into none of those. Its name.
-Result<std::string> Workspace::note_not_kept() {
+// What lies in the folder without being in the index, which has what is kept: git takes folders
+// together, and looks into none of those.
+Result<NotKept> Workspace::find_not_kept() const {
   TRIAGE_TRY(listed, paths("ls-files", "-z", "--others", "--directory"));
   const auto is_left_out = [this](const std::string& path) { return left_out(path); };
   NotKept not_kept;
@@ -218,66 +199,93 @@ Result<std::string> Workspace::note_not_kept() {
     if (folders) not_kept.empty.merge(*folders);
     if (!folders) not_kept.paths.insert(path);
   }
-  std::string bytes = to_bytes(not_kept);
-  if (bytes == noted_) return outcome::success(noted_as_);
-  std::string name;
-  if (!bytes.empty()) {
-    TRIAGE_TRY(printed, run_git(git_, {"hash-object", "-w", "--stdin"}, bytes));
-    name = without_end(printed);
+  return outcome::success(std::move(not_kept));
+}
+
+// Updates the index, and returns the name of its tree.
+Result<std::string> Workspace::take_in(const Changes& changes) {
+  if (!changes.hidden.empty()) {
+    const std::vector<std::string> words{"update-index", "-z", "--force-remove", "--stdin"};
+    TRIAGE_TRYV(run_git(git_, words, changes.hidden));
   }
-  noted_ = std::move(bytes);
-  noted_as_ = name;
-  return outcome::success(std::move(name));
+  if (!changes.paths.empty()) {
+    const std::vector<std::string> words{"update-index", "-z",        "--add",
+                                         "--remove",     "--replace", "--stdin"};
+    TRIAGE_TRYV(run_git(git_, words, changes.paths));
+  }
+  if (!sure_) return git("write-tree");
+  // Without asking for every stored file, a third of the time this takes: what can be reached is
+  // not removed.
+  return git("write-tree", "--missing-ok");
 }
 
 Result<FilesId> Workspace::keep() {
+  ShadowLock in_use;
+  if (sure_) {
+    in_use = ShadowLock::use_if_free(git_.repository);
+  } else {
+    TRIAGE_TRY(waited, ShadowLock::use(git_.repository));
+    in_use = std::move(waited);
+  }
+  return keep_now();
+}
+
+Result<FilesId> Workspace::keep_now() {
   std::error_code problem;
   if (!fs::is_directory(options_.folder, problem)) {
     return Error{Errc::not_found, "the workspace \"" + printable(options_.folder) + "\" is gone"};
   }
   TRIAGE_TRY(wanted, changes());
-  if (!wanted.hidden.empty()) {
-    const std::vector<std::string> words{"update-index", "-z", "--force-remove", "--stdin"};
-    TRIAGE_TRYV(run_git(git_, words, wanted.hidden));
+  auto tree = take_in(wanted);
+  // An earlier one was cut off, and what only the index names has been removed since.
+  for (const FilesId& base : {newest_, FilesId()}) {
+    if (tree || sure_ || !lacks_object(tree.error())) break;
+    fs::remove(git_.index, problem);
+    if (!base.empty()) {
+      TRIAGE_TRYV(git("read-tree", base));
+    }
+    TRIAGE_TRY(again, changes());
+    wanted = std::move(again);
+    tree = take_in(wanted);
   }
-  if (!wanted.paths.empty()) {
-    const std::vector<std::string> words{"update-index", "-z",        "--add",
-                                         "--remove",     "--replace", "--stdin"};
-    TRIAGE_TRYV(run_git(git_, words, wanted.paths));
+  sure_ = false;
+  TRIAGE_TRYV(tree);
+  Content content{.tree = name_printed(tree.value())};
+  TRIAGE_TRY(not_kept, find_not_kept());
+  std::string bytes = to_bytes(not_kept);
+  std::string not_kept_in = noted_in_;
+  if (bytes != noted_) {
+    TRIAGE_TRY(named, commit_not_kept(bytes, content.tree));
+    not_kept_in = std::move(named);
   }
-  // Without asking for every stored file, a third of the time this takes: nothing removes any.
-  TRIAGE_TRY(printed, git("write-tree", "--missing-ok"));
-  const std::string tree = without_end(printed);
-  TRIAGE_TRY(not_kept, note_not_kept());
-  const std::string message = to_message({modes_of(wanted.all), not_kept});
-  if (!newest_.empty() && tree + message == newest_tree_) return outcome::success(newest_);
-  const std::vector<std::string> words{"commit-tree", tree};
-  TRIAGE_TRY(commit, run_git(git_, words, message));
-  TRIAGE_TRYV(name("newest", without_end(commit)));
-  newest_ = without_end(commit);
-  newest_tree_ = tree + message;
+  content.message = to_message({.modes = modes_of(wanted.all), .not_kept = not_kept_in});
+  if (newest_content_ != content) {
+    TRIAGE_TRYV(add(content, not_kept_in, true));
+  }
+  noted_ = std::move(bytes);
+  noted_in_ = std::move(not_kept_in);
+  sure_ = true;
   return outcome::success(newest_);
 }
 
 std::string Workspace::reference(const std::string& name, const std::string& run) const {
-  return "refs/" + name_of(run.empty() ? options_.run : run) + "/" + name;
+  return references_of(shadow_name(run.empty() ? options_.run : run)) + name;
 }
 
-Result<void> Workspace::name(const std::string& name, const FilesId& files,
-                             const std::string& run) {
-  TRIAGE_TRYV(repository("update-ref", reference(name, run), files));
+Result<void> Workspace::name(const std::string& name, const FilesId& files) {
+  TRIAGE_TRYV(repository("update-ref", reference(name, ""), files));
   return outcome::success();
 }
 
 Result<std::optional<FilesId>> Workspace::named(const std::string& name,
                                                 const std::string& run) const {
   TRIAGE_TRY(found, repository("for-each-ref", "--format=%(objectname)", reference(name, run)));
-  std::string id = without_end(found);
-  return outcome::success(is_id(id) ? std::optional(std::move(id)) : std::nullopt);
+  std::string id = name_printed(std::move(found));
+  return outcome::success(is_object_name(id) ? std::optional(std::move(id)) : std::nullopt);
 }
 
 bool Workspace::has(const FilesId& files) const {
-  return is_id(files) && repository("cat-file", "-e", files + "^{commit}").has_value();
+  return is_object_name(files) && repository("cat-file", "-e", files + "^{commit}").has_value();
 }
 
 }  // namespace triage::inline v0_1::supervise

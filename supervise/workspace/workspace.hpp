@@ -4,6 +4,7 @@
 
 #include "supervise/workspace/git.hpp"
 #include "supervise/workspace/notes.hpp"
+#include "supervise/workspace/shadow.hpp"
 
 #include <cstdint>
 #include <map>
@@ -21,6 +22,8 @@ struct WorkspaceOptions {
   std::string folder{};   // An existing folder; see check_workspace.
   std::string shadows{};  // Folder of shadow repositories; created if missing.
   std::string run{};      // Selects the index and references.
+  // Where the run is stored, which forget_files() must know. Empty: its files are never forgotten.
+  std::string store{};
   // Excluded absolute paths: files (with their SQLite companions) and folders.
   std::vector<std::string> left_out{};
   std::uint64_t largest_file = 100U << 20U;  // Bytes; larger files are left out.
@@ -51,7 +54,8 @@ class Workspace {
   // What open() kept beside the files of that restoration.
   [[nodiscard]] const Restored& completed() const noexcept { return completed_; }
 
-  // Keeps the current files. The id is the same as before if nothing has changed.
+  // Keeps the current files. The id is the same as before if nothing has changed, also after a
+  // restoration of what this run has kept.
   [[nodiscard]] Result<FilesId> keep();
   // Restores the files, in a folder of its own if that is gone. Nothing is removed or overwritten
   // that may not be among the kept files: what was there already when `files` were kept, without
@@ -61,9 +65,11 @@ class Workspace {
   // counts if this one has kept nothing yet. Errors: Errc::not_found for an unknown id; Errc::io.
   [[nodiscard]] Result<Restored> restore(const FilesId& files, const std::string& origin = {});
 
-  // Names a state, such as "start". run: whose name; empty: this run's. Errors: Errc::io.
-  [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files,
-                                  const std::string& run = {});
+  // Names a state of this run, such as "start". Errors: Errc::io.
+  [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files);
+  // The run that this one is a branch of finds these files when it, or another branch of it,
+  // begins: what a branch leaves is no change by others. Errors: Errc::io.
+  [[nodiscard]] Result<void> leave_to(const std::string& origin, const FilesId& files) const;
   // Empty if the name is unknown. Errors: Errc::io.
   [[nodiscard]] Result<std::optional<FilesId>> named(const std::string& name,
                                                      const std::string& run = {}) const;
@@ -78,7 +84,7 @@ class Workspace {
   Workspace() = default;
   Result<void> prepare();
   [[nodiscard]] std::map<std::string, mode_t> modes_of(const std::vector<std::string>& all) const;
-  [[nodiscard]] Result<std::string> note_not_kept();
+  [[nodiscard]] Result<NotKept> find_not_kept() const;
   [[nodiscard]] std::string reference(const std::string& name, const std::string& run) const;
   [[nodiscard]] Result<std::vector<std::string>> paths_of(
       const std::vector<std::string>& arguments) const;
@@ -101,10 +107,29 @@ class Workspace {
     std::string hidden{};  // Gone, because a link has taken a folder's place: git refuses those.
   };
   Result<Changes> changes();
+  Result<std::string> take_in(const Changes& changes);
+  Result<FilesId> keep_now();
+  // In chain.cpp.
+  struct Content {  // Of a state.
+    std::string tree{};
+    std::string message{};  // Of its commit: its notes.
+
+    bool operator==(const Content&) const = default;
+  };
+  Result<void> find_kept();
+  [[nodiscard]] Result<void> note_store(bool known) const;
+  [[nodiscard]] Result<Content> content_of(const FilesId& files) const;
+  [[nodiscard]] Result<std::optional<NotKept>> not_kept_of(const Notes& notes) const;
+  [[nodiscard]] Result<std::string> commit_not_kept(const std::string& bytes,
+                                                    const std::string& tree) const;
+  [[nodiscard]] bool is_kept(const FilesId& files) const;
+  Result<FilesId> add(const Content& content, const std::string& not_kept, bool as_newest);
+  Result<FilesId> hold(const FilesId& files);
   // In restoration.cpp.
   struct Plan {
     FilesId target{};
-    Notes notes{};                        // Of the target.
+    Content content{};                    // Of the target.
+    Notes notes{};                        // Likewise.
     std::optional<NotKept> not_kept{};    // At the target; empty if that is unknown.
     std::vector<std::string> removed{};   // Are kept now, but not in the target.
     std::vector<std::string> added{};     // The other way round.
@@ -125,9 +150,14 @@ class Workspace {
   WorkspaceOptions options_{};
   GitPlace git_{};
   FilesId newest_{};
-  std::string newest_tree_{};
-  std::string noted_{};  // The newest NotKept, and what it is named.
-  std::string noted_as_{};
+  std::optional<Content> newest_content_{};  // Empty if it is not this run's, or not known.
+  // The newest commit that this run has made: from it, all that it has kept can be reached.
+  FilesId kept_{};
+  std::string not_kept_within_{};  // A commit that says what was not kept, and can be reached, too.
+  std::string noted_{};            // The NotKept of the newest keep(), and its commit.
+  std::string noted_in_{};
+  // All that the index names can be reached: the newest keep() did not fail.
+  bool sure_ = false;
   std::set<std::string> too_large_{};
   std::set<std::string> unreadable_{};
   // Of the newest keep(): either, and what is no file or link. Earlier ones may be in the index.

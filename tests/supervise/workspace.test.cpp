@@ -302,9 +302,10 @@ TEST_CASE("a rollback whose supervisor is killed before it restores the files is
   std::ofstream(shop.file("p.json"))
       << R"({"default": {"strategy": "rollback", "latest": true, "or_start": true}})";
   // Kills its caller when that begins to restore.
-  shop.script("bin/git",
-              "case \"$*\" in *cat-file*) [ -e $W/armed ] && rm $W/armed && kill -KILL $PPID ;; "
-              "esac\nPATH=${PATH#*:} exec git \"$@\"");
+  shop.script(
+      "bin/git",
+      "case \"$*\" in *'cat-file -e'*) [ -e $W/armed ] && rm $W/armed && kill -KILL $PPID ;; "
+      "esac\nPATH=${PATH#*:} exec git \"$@\"");
   const std::string program =
       shop.script("a", "[ $TRIAGE_ATTEMPT = 1 ] || exec cat $W/tree/f\necho good > $W/tree/f\n" +
                            std::string(TRIAGE_COMMAND) +

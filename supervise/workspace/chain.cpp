@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// How all that a run has kept stays within reach of its references: each commit has the one before
+// as its parent, and the one that says what was not kept. So nothing else needs to be asked whether
+// an object may be removed: see forget_files().
+#include "supervise/workspace/workspace.hpp"
+#include "triage/detail/try.hpp"
+
+#include <sstream>
+#include <utility>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+// Git knows it without storing it.
+std::string empty_tree_beside(const std::string& tree) {
+  return tree.size() == 40 ? "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+                           : "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
+}
+
+}  // namespace
+
+// What this run has kept before.
+Result<void> Workspace::find_kept() {
+  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository));
+  static_cast<void>(in_use);
+  TRIAGE_TRY(listed, repository("for-each-ref", "--format=%(refname) %(objecttype) %(objectname)",
+                                reference("newest", ""), reference("kept", "")));
+  std::istringstream lines(listed);
+  bool newest_is_tree = false;  // As leave_to() writes it.
+  for (std::string name, type, id; lines >> name >> type >> id;) {
+    if (name == reference("kept", "")) {
+      kept_ = id;
+    } else {
+      newest_ = id;
+      newest_is_tree = type == "tree";
+    }
+  }
+  // An earlier version may have gone on with the run.
+  const bool within_reach = !newest_is_tree && is_kept(newest_);
+  if (within_reach) {
+    TRIAGE_TRY(content, content_of(newest_));
+    not_kept_within_ = notes_from(content.message).not_kept.value_or("");
+    newest_content_ = std::move(content);
+  }
+  return note_store(newest_.empty() || within_reach || (newest_is_tree && !kept_.empty()));
+}
+
+// known: that all the run has kept can be reached.
+Result<void> Workspace::note_store(bool known) const {
+  const std::string run = shadow_name(options_.run);
+  const auto noted = stores_of(git_.repository, run);
+  auto stores = noted;
+  if (!options_.store.empty()) stores.insert(shadow_name(options_.store));
+  // Then others may have begun it in another store.
+  const bool kept_unnoted = noted.empty() && !kept_.empty() && !options_.store.empty();
+  if (!known || kept_unnoted || (options_.store.empty() && !noted.empty())) {
+    stores.insert(earlier_store);
+  }
+  if (stores == noted) return outcome::success();
+  return write_stores(git_.repository, run, stores);
+}
+
+Result<Workspace::Content> Workspace::content_of(const FilesId& files) const {
+  TRIAGE_TRY(commit, repository("cat-file", "commit", files));
+  Content content;
+  std::istringstream first_line(commit);
+  std::string tag;
+  first_line >> tag >> content.tree;
+  const std::size_t body = commit.find("\n\n");
+  if (body != std::string::npos) content.message = commit.substr(body + 2);
+  return outcome::success(std::move(content));
+}
+
+// Empty if an earlier version did not note it.
+Result<std::optional<NotKept>> Workspace::not_kept_of(const Notes& notes) const {
+  std::optional<NotKept> not_kept;
+  if (!notes.earlier_not_kept.empty()) {
+    TRIAGE_TRY(bytes, repository("cat-file", "blob", notes.earlier_not_kept));
+    not_kept = not_kept_from(bytes);
+  } else if (notes.not_kept) {
+    not_kept.emplace();
+    if (!notes.not_kept->empty()) {
+      TRIAGE_TRY(content, content_of(*notes.not_kept));
+      not_kept = not_kept_in(content.message);
+    }
+  }
+  return outcome::success(std::move(not_kept));
+}
+
+// A NotKept as a commit, so that others can have it as a parent; it is the same one for the same
+// bytes. tree: any; tells how long names are here.
+Result<std::string> Workspace::commit_not_kept(const std::string& bytes,
+                                               const std::string& tree) const {
+  if (bytes.empty()) return outcome::success(std::string());
+  TRIAGE_TRY(printed,
+             run_git({.repository = git_.repository, .index = git_.index},
+                     {"commit-tree", empty_tree_beside(tree)}, message_of(not_kept_from(bytes))));
+  return outcome::success(name_printed(std::move(printed)));
+}
+
+// Whether it can be reached from this run's commits.
+bool Workspace::is_kept(const FilesId& files) const {
+  if (kept_.empty() || files.empty()) return false;
+  return files == kept_ || repository("merge-base", "--is-ancestor", files, kept_).has_value();
+}
+
+// A new commit of this run. not_kept: as in its message.
+Result<FilesId> Workspace::add(const Content& content, const std::string& not_kept,
+                               bool as_newest) {
+  const GitPlace place{.repository = git_.repository, .index = git_.index};
+  std::vector<std::string> words{"commit-tree", content.tree};
+  if (!kept_.empty()) words.insert(words.end(), {"-p", kept_});
+  const bool is_new = !not_kept.empty() && not_kept != not_kept_within_;
+  if (is_new) words.insert(words.end(), {"-p", not_kept});
+  TRIAGE_TRY(printed, run_git(place, words, content.message));
+  FilesId made = name_printed(std::move(printed));
+  // Only if it is still the one that this object knows: files that were forgotten meanwhile, since
+  // somebody has removed the run, are not referred to again. Git writes them in this order.
+  std::string lines = (kept_.empty() ? "create " : "update ") + reference("kept", "") + " " + made +
+                      (kept_.empty() ? "" : " " + kept_) + "\n";
+  if (as_newest) lines += "update " + reference("newest", "") + " " + made + "\n";
+  TRIAGE_TRYV(run_git(place, {"update-ref", "--stdin"}, lines));
+  kept_ = made;
+  if (is_new) not_kept_within_ = not_kept;
+  if (as_newest) {
+    newest_ = made;
+    newest_content_ = content;
+  }
+  return outcome::success(std::move(made));
+}
+
+// The same files within reach of this run, even if another run has kept them, whose files may be
+// forgotten, or an earlier version.
+Result<FilesId> Workspace::hold(const FilesId& files) {
+  if (is_kept(files)) return outcome::success(files);
+  TRIAGE_TRY(content, content_of(files));
+  Notes notes = notes_from(content.message);
+  TRIAGE_TRY(not_kept, not_kept_of(notes));
+  if (not_kept) {
+    TRIAGE_TRY(named, commit_not_kept(to_bytes(*not_kept), content.tree));
+    notes.not_kept = std::move(named);
+  }
+  content.message = to_message(notes);
+  return add(content, notes.not_kept.value_or(""), false);
+}
+
+Result<void> Workspace::leave_to(const std::string& origin, const FilesId& files) const {
+  const GitPlace place{.repository = git_.repository, .index = git_.index};
+  const std::string newest = reference("newest", origin);
+  TRIAGE_TRY(kept, named("kept", origin));
+  if (!kept) {
+    TRIAGE_TRY(known, named("newest", origin));
+    if (!known) return outcome::success();  // Forgotten.
+    TRIAGE_TRYV(repository("update-ref", newest, files));
+    return outcome::success();
+  }
+  // Not the commit: what this run has kept would stay as long as its origin. The origin may be
+  // forgotten at this moment.
+  const auto left = run_git(place, {"update-ref", "--stdin"},
+                            "verify " + reference("kept", origin) + " " + *kept + "\nupdate " +
+                                newest + " " + files + "^{tree}\n");
+  if (left) return outcome::success();
+  TRIAGE_TRY(still, named("kept", origin));
+  if (still == kept) return left.error();
+  return outcome::success();
+}
+
+}  // namespace triage::inline v0_1::supervise

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "supervise/workspace/shadow.hpp"
+
+#include "supervise/workspace/paths.hpp"
+#include "triage/detail/try.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include <sys/file.h>
+
+namespace triage::inline v0_1::supervise {
+namespace {
+
+// Two files, as the operating system lets new users in while somebody waits for the last to leave.
+std::string gate_of(const std::string& repository) { return repository + "/removing.lock"; }
+std::string hall_of(const std::string& repository) { return repository + "/using.lock"; }
+
+bool lock(const FileDescriptor& file, int how) {
+  while (::flock(file.get(), how) != 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+FileDescriptor opened(const std::string& path) {
+  return FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+}
+
+}  // namespace
+
+// Source: FNV-1a, 64 bits.
+std::string shadow_name(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return digits.data();
+}
+
+std::string references_of(const std::string& run) { return "refs/" + run + "/"; }
+
+std::string index_of(const std::string& repository, const std::string& run) {
+  return repository + "/index-" + run;
+}
+
+std::string stores_file(const std::string& repository, const std::string& run) {
+  return repository + "/" + stores_prefix + run;
+}
+
+std::set<std::string> stores_of(const std::string& repository, const std::string& run) {
+  std::set<std::string> stores;
+  std::ifstream file(stores_file(repository, run));
+  for (std::string store; file >> store;) stores.insert(store);
+  return stores;
+}
+
+Result<void> write_stores(const std::string& repository, const std::string& run,
+                          const std::set<std::string>& stores) {
+  std::string lines;
+  for (const std::string& store : stores) lines += store + "\n";
+  return write_whole(stores_file(repository, run), lines);
+}
+
+Result<ShadowLock> ShadowLock::use(const std::string& repository) {
+  const FileDescriptor gate = opened(gate_of(repository));
+  ShadowLock made;
+  made.held_ = opened(hall_of(repository));
+  if (gate && made.held_ && lock(gate, LOCK_SH) && lock(made.held_, LOCK_SH)) {
+    return outcome::success(std::move(made));
+  }
+  return system_error("a lock of " + printable(repository));
+}
+
+ShadowLock ShadowLock::use_if_free(const std::string& repository) {
+  const FileDescriptor gate = opened(gate_of(repository));
+  if (!gate || !lock(gate, LOCK_SH | LOCK_NB)) return {};
+  ShadowLock made;
+  made.held_ = opened(hall_of(repository));
+  if (made.held_ && !lock(made.held_, LOCK_SH | LOCK_NB)) made.held_.close();
+  return made;
+}
+
+Result<ShadowLock> ShadowLock::remove(const std::string& repository,
+                                      std::chrono::milliseconds patience) {
+  ShadowLock made;
+  made.gate_ = opened(gate_of(repository));
+  made.held_ = opened(hall_of(repository));
+  if (!made.gate_ || !made.held_) return system_error("a lock of " + printable(repository));
+  constexpr std::chrono::milliseconds pause{5};
+  for (FileDescriptor* file : {&made.gate_, &made.held_}) {
+    while (!lock(*file, LOCK_EX | LOCK_NB)) {
+      if (errno != EWOULDBLOCK) return system_error("a lock of " + printable(repository));
+      if (patience <= pause) return Error{Errc::busy, "the files in it are in use"};
+      patience -= pause;
+      std::this_thread::sleep_for(pause);
+    }
+  }
+  return outcome::success(std::move(made));
+}
+
+}  // namespace triage::inline v0_1::supervise
