@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
+#include <ctime>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -52,9 +54,33 @@ std::vector<std::string> environment_of(const GitPlace& place) {
   return all;
 }
 
+// While it lives, writing to a program that has ended is an error, and ends nobody.
+class PipesMayBreak {
+ public:
+  PipesMayBreak() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~PipesMayBreak() {
+    constexpr timespec now{};
+    if (::sigismember(&before_, SIGPIPE) == 0) {
+      while (::sigtimedwait(&pipe_, nullptr, &now) == SIGPIPE) continue;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  PipesMayBreak(const PipesMayBreak&) = delete;
+  PipesMayBreak& operator=(const PipesMayBreak&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
 // Writes and reads concurrently, so that neither side blocks the other.
 void exchange(int in, int out, int error, std::string_view input, std::string& printed,
               std::string& complaint, FileDescriptor& in_file) {
+  const PipesMayBreak pipes_may_break;
   std::array<char, 65536> block{};
   bool out_open = true;
   bool error_open = true;

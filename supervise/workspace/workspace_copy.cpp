@@ -2,6 +2,7 @@
 #include "supervise/workspace/workspace_copy.hpp"
 
 #include "supervise/workspace/git.hpp"
+#include "supervise/workspace/shadow.hpp"
 #include "supervise/workspace/workspace.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
@@ -43,6 +44,7 @@ Result<void> link_repository(const std::string& from, const std::string& to) {
   TRIAGE_TRYV(run_git(place, {"init", "--quiet", "--bare", to}));
   std::error_code problem;
   fs::create_directories(to + "/objects/info", problem);
+  const auto in_use = ShadowLock::use(from);  // Tidying up moves references into one file.
   std::ofstream(to + "/objects/info/alternates") << from << "/objects\n";
   fs::copy(from + "/refs", to + "/refs",
            fs::copy_options::recursive | fs::copy_options::overwrite_existing, problem);
