@@ -61,6 +61,9 @@ TEST_CASE("the files of a run stay if something may still need them", "[workspac
     SECTION("at all") {}
     SECTION("before") { REQUIRE(attic.open_as("r").keep()); }
   }
+  SECTION("the note of where it is stored was lost") {
+    std::ofstream(stores_file(attic.repository(), shadow_name("r")), std::ios::trunc) << "";
+  }
   SECTION("a checkpoint is being made") {
     in_use = ShadowLock::use(attic.repository()).value();
     problems = 1;
