@@ -7,8 +7,8 @@
 #include "render/output.hpp"
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
-#include "triage/detail/text_field.hpp"
 #include "run_status.hpp"
+#include "triage/detail/text_field.hpp"
 
 #include <cstdio>
 #include <limits>

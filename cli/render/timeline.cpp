@@ -3,8 +3,8 @@
 
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
-#include "triage/detail/text_field.hpp"
 #include "run_status.hpp"
+#include "triage/detail/text_field.hpp"
 #include "triage/repair.hpp"
 #include "triage/step.hpp"
 

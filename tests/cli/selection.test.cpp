@@ -22,8 +22,8 @@ struct List {
   [[nodiscard]] std::vector<std::string> runs(std::vector<std::string> options) const {
     options.emplace_back("--json");
     std::vector<std::string> ids;
-    const Printed printed = with(options);
-    for (const Json& run : json_of(printed)["runs"]) ids.push_back(run["id"]);
+    const Json document = json_of(with(options));
+    for (const Json& run : document["runs"]) ids.push_back(run["id"]);
     return ids;
   }
 };
@@ -43,7 +43,9 @@ TEST_CASE("runs are chosen by status, agent and label, in the order that is aske
   CHECK(list.runs({}) == Ids{"lost", "good"});
   CHECK(list.runs({"--status", "escalated"}) == Ids{"lost"});
   CHECK(list.runs({"--label", "nightly", "--agent", "crawler"}) == Ids{"good"});
-  tamper(list.store, "UPDATE runs SET updated = updated + 1000000 WHERE id = 'good'");
+  tamper(list.store,
+         "UPDATE records SET time = time + 1000000 WHERE run = (SELECT run FROM runs WHERE run_id "
+         "= 'good')");
   CHECK(list.runs({"--sort", "updated"}) == Ids{"good", "lost"});
   CHECK(list.runs({"--sort", "started"}) == Ids{"lost", "good"});
   CHECK(list.with({"--label", "none"}).out == "No runs that fit.\n");
@@ -71,7 +73,7 @@ TEST_CASE("a run whose entry is damaged is listed, and the exit status is 4", "[
   const TempFolder folder;
   make_store(folder.file("a.db"));
   const List list{folder.file("a.db"), one_of_the_commands()};
-  tamper(list.store, "UPDATE runs SET label = 'other' WHERE id = 'good'");
+  tamper(list.store, "UPDATE runs SET label = 'other' WHERE run_id = 'good'");
   const Printed printed = list.with({});
   CHECK(printed.status == 4);
   CHECK_THAT(printed.out, ContainsSubstring("other"));
