@@ -368,7 +368,8 @@ Result<Workflow> TaskGraph::build() const {
         .timeout = task.timeout,
         .checkpoints = task.checkpoints};
     options.instead = [id = task.id, rule = task.on_failure](const Error& error) {
-      return make_message(TaskMessage{without_output(id, TaskStatus::failed, rule, error.detail)});
+      return make_message(
+          TaskMessage{without_output(id, TaskStatus::failed, rule, error.message())});
     };
     const bool is_last = !needed.contains(task.id);
     options.fallback = [id = task.id, is_last](const Json& value, const Message&,

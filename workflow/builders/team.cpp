@@ -59,7 +59,7 @@ auto agent_handler(Team::Work work) {
 // What an agent's policy leaves of a failure fails its task.
 ExecutorOptions of_agent(ExecutorOptions own) {
   own.instead = [](const Error& error, const Message& order) {
-    return ended(order.json(), "failed", error.detail);
+    return ended(order.json(), "failed", error.message());
   };
   own.instead_is_failure = false;
   own.fallback = [](const Json& value, const Message& order, Context&) {
@@ -130,7 +130,7 @@ auto synthesis_handler(Team::Synthesis synthesis) {
 ExecutorOptions of_synthesis(ExecutorOptions own) {
   own.instead = [](const Error& error, const Message& all) {
     Json raw = all.json();
-    raw["synthesis_failed"] = error.detail;
+    raw["synthesis_failed"] = error.message();
     return make_message(raw);
   };
   own.instead_is_failure = false;

@@ -187,7 +187,7 @@ void Driver::take_instead(Ended& ended) {
     if (!finished) return fail(finished.error().detail);
     ended.finished = std::move(finished).value();
     if (own.instead_is_failure) {
-      ended.finished.failed = error.detail.empty() ? "failed" : error.detail;
+      ended.finished.failed = error.detail.empty() ? "failed" : error.message();
       ended.finished.outdated = outdated(ended.delivery);
     }
     ended.status = Status::done;
