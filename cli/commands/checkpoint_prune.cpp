@@ -156,11 +156,11 @@ std::function<ExitStatus()> checkpoint_prune(CLI::App& arguments) {
                      "Runs that wait, or whose process died, may go as well.");
   arguments.add_flag("--dry-run", given->dry, "Only say which runs would go.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
-  arguments.footer(std::string("Example: triage checkpoint prune --older-than 30d\n\n"
-                               "A run goes if one of the rules says so. One that a living process "
-                               "holds never goes. What it kept of its --workspace goes "
-                               "with it.\n\n") +
-                   exit_status_help());
+  arguments.footer(
+      "Example: triage checkpoint prune --older-than 30d\n\n"
+      "A run goes if one of the rules says so. One that a living process "
+      "holds never goes. What it kept of its --workspace goes "
+      "with it.");
   return [given] { return prune_store(*given); };
 }
 

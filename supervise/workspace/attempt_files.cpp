@@ -3,14 +3,12 @@
 
 #include "supervise/process/leftovers.hpp"
 #include "supervise/spec/rules.hpp"
+#include "supervise/workspace/shadow.hpp"
 #include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/own_label.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -30,14 +28,8 @@ constexpr const char* workspace_reason = "workspace_failed";
 std::string reference_of(Sequence checkpoint) { return "at-" + std::to_string(checkpoint); }
 
 // Earlier versions had one for all checkpoints with a label. Any text can be one, but not a
-// reference name. Source: FNV-1a.
-std::string earlier_reference_of(const std::string& label) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : label) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return std::string("label-") + digits.data();
-}
+// reference name.
+std::string earlier_reference_of(const std::string& label) { return "label-" + shadow_name(label); }
 
 // Of RUN@SEQUENCE.
 std::string run_of(const std::string& checkpoint) {

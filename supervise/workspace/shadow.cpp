@@ -2,11 +2,10 @@
 #include "supervise/workspace/shadow.hpp"
 
 #include "supervise/workspace/paths.hpp"
+#include "triage/detail/fnv1a.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/detail/try.hpp"
 
-#include <array>
-#include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <thread>
 #include <utility>
@@ -33,14 +32,7 @@ FileDescriptor opened(const std::string& path) {
 
 }  // namespace
 
-// Source: FNV-1a, 64 bits.
-std::string shadow_name(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return digits.data();
-}
+std::string shadow_name(const std::string& text) { return detail::hex_number(detail::fnv1a(text)); }
 
 std::string references_of(const std::string& run) { return "refs/" + run + "/"; }
 
