@@ -12,6 +12,18 @@
 #include <utility>
 
 namespace triage::inline v0_1::cli {
+namespace {
+
+// Printable, and not cut within a character.
+std::string quoted_start(const std::string& text) {
+  constexpr std::size_t longest = 60;
+  if (text.size() <= longest) return printable(text);
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return printable(text.substr(0, end)) + "…";
+}
+
+}  // namespace
 
 void declare_operated(CLI::App& arguments, OperatedRun& given, bool records_who) {
   arguments
@@ -34,7 +46,6 @@ Result<OpenedRun> open_run(const OperatedRun& given) {
 }
 
 Result<Json> optional_json(const std::string& text, std::string_view name) {
-  constexpr std::size_t longest_quote = 60;
   if (text.empty()) return Json();
   Json value = Json::parse(text, nullptr, false);
   if (!value.is_discarded()) {
@@ -42,10 +53,8 @@ Result<Json> optional_json(const std::string& text, std::string_view name) {
     if (!number.empty()) return supervise::too_large(number);
     return value;
   }
-  return Error{Errc::invalid_argument,
-               std::string(name) + " is not JSON: " + printable(text.substr(0, longest_quote)) +
-                   (text.size() > longest_quote ? "…" : "") +
-                   "; a text stands in quotes: '\"yes\"'"};
+  return Error{Errc::invalid_argument, std::string(name) + " is not JSON: " + quoted_start(text) +
+                                           "; a text stands in quotes: '\"yes\"'"};
 }
 
 }  // namespace triage::inline v0_1::cli

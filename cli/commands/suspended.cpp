@@ -12,7 +12,9 @@
 
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -25,9 +27,13 @@ struct SuspendedArguments {
 // What a suspended run says; of a workflow, what it asks.
 std::string message_of(CheckpointStore& store, const RunId& run, const Json& waiting) {
   if (const auto view = workflow::inspect(store, run)) {
-    const std::string questions = detail::joined(
-        view.value().pending, [](const auto& one) { return question_in_words(one.payload); });
-    if (!questions.empty()) return questions;
+    std::vector<std::string> questions;
+    for (const auto& one : view.value().pending) {
+      if (std::string asks = question_in_words(one.payload); !asks.empty()) {
+        questions.push_back(std::move(asks));
+      }
+    }
+    if (!questions.empty()) return detail::joined(questions);
   }
   const Json message = waiting.value("message", Json(""));
   return message.is_string() ? message.get<std::string>() : "";

@@ -78,8 +78,8 @@ struct Error {
   [[nodiscard]] std::string_view advice() const noexcept;
   // For people: `detail` and then the advice.
   [[nodiscard]] std::string message() const;
-  // Why the run ended, where `detail` goes on with the words of a failure; otherwise empty. Those
-  // words are failure()->text.
+  // `detail` without the words of a failure that it goes on with, which are failure()->text. Empty:
+  // all of `detail`.
   [[nodiscard]] std::string_view reason() const noexcept;
   // The key of the effect that is in doubt, as the agent gave it, for settle_effect(); empty if
   // none is named.

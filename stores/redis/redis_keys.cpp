@@ -4,24 +4,18 @@
 #include "redis_scripts.hpp"
 #include "redis_store.hpp"
 #include "triage/clock.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
 #include <hiredis/hiredis.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 namespace triage::inline v0_1::detail {
 namespace {
 
-std::string random_word() {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx",
-                static_cast<unsigned long long>(real_random()->next()));
-  return {text.data(), 16};
-}
+std::string random_word() { return triage::detail::hex_number(real_random()->next()); }
 
 }  // namespace
 

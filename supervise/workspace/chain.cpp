@@ -107,6 +107,18 @@ bool Workspace::is_kept(const FilesId& files) const {
 // A new commit of this run. not_kept: as in its message.
 Result<FilesId> Workspace::add(const Content& content, const std::string& not_kept,
                                bool as_newest) {
+  auto made = add_behind_kept(content, not_kept, as_newest);
+  if (made) return made;
+  // Another supervisor of the run may have kept something since: then behind that.
+  TRIAGE_TRY(kept, named("kept"));
+  if (!kept || kept == kept_) return made;
+  kept_ = *kept;
+  not_kept_within_.clear();
+  return add_behind_kept(content, not_kept, as_newest);
+}
+
+Result<FilesId> Workspace::add_behind_kept(const Content& content, const std::string& not_kept,
+                                           bool as_newest) {
   const GitPlace place{.repository = git_.repository, .index = git_.index};
   std::vector<std::string> words{"commit-tree", content.tree};
   if (!kept_.empty()) words.insert(words.end(), {"-p", kept_});

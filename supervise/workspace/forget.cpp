@@ -19,11 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Younger objects stay until the next time. While this removes any, a run may keep files without
-// waiting; git makes what it finds there already as young as what it writes, loose or in a pack.
-// The lock holds up whoever has begun before, and whoever relies on what git does not look at. So
-// what counts is only the time from taking the lock to git's beginning, and clocks of file systems;
-// but supervisors of earlier versions take no lock.
+// Younger objects stay until the next time: the lock holds up whoever keeps files, but supervisors
+// of earlier versions take none.
 constexpr std::chrono::hours youngest_removed{1};
 constexpr const char* prune_before = "--prune=1.hour.ago";
 constexpr const char* expire_before = "--expire=1.hour.ago";

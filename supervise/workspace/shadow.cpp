@@ -68,15 +68,6 @@ Result<ShadowLock> ShadowLock::use(const std::string& repository) {
   return system_error("a lock of " + printable(repository));
 }
 
-ShadowLock ShadowLock::use_if_free(const std::string& repository) {
-  const FileDescriptor gate = opened(gate_of(repository));
-  if (!gate || !lock(gate, LOCK_SH | LOCK_NB)) return {};
-  ShadowLock made;
-  made.held_ = opened(hall_of(repository));
-  if (made.held_ && !lock(made.held_, LOCK_SH | LOCK_NB)) made.held_.close();
-  return made;
-}
-
 Result<ShadowLock> ShadowLock::remove(const std::string& repository,
                                       std::chrono::milliseconds patience) {
   ShadowLock made;

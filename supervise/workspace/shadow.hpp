@@ -35,9 +35,6 @@ class ShadowLock {
  public:
   // Waits until nothing is being removed. Errors: Errc::io.
   [[nodiscard]] static Result<ShadowLock> use(const std::string& repository);
-  // For those who write all that they need: such objects are too young to be removed. Waits for
-  // nobody; if something is being removed, or about to be, it holds nothing.
-  [[nodiscard]] static ShadowLock use_if_free(const std::string& repository);
   // For removing: lets nobody begin, and waits for those who have begun. Errors: Errc::busy after
   // so long; Errc::io.
   [[nodiscard]] static Result<ShadowLock> remove(const std::string& repository,

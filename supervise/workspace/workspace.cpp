@@ -220,13 +220,9 @@ Result<std::string> Workspace::take_in(const Changes& changes) {
 }
 
 Result<FilesId> Workspace::keep() {
-  ShadowLock in_use;
-  if (sure_) {
-    in_use = ShadowLock::use_if_free(git_.repository);
-  } else {
-    TRIAGE_TRY(waited, ShadowLock::use(git_.repository));
-    in_use = std::move(waited);
-  }
+  // While git collects, it may drop with its pack even what somebody has just written once more.
+  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository));
+  static_cast<void>(in_use);
   return keep_now();
 }
 

@@ -124,6 +124,8 @@ class Workspace {
                                                     const std::string& tree) const;
   [[nodiscard]] bool is_kept(const FilesId& files) const;
   Result<FilesId> add(const Content& content, const std::string& not_kept, bool as_newest);
+  Result<FilesId> add_behind_kept(const Content& content, const std::string& not_kept,
+                                  bool as_newest);
   Result<FilesId> hold(const FilesId& files);
   // In restoration.cpp.
   struct Plan {

@@ -85,6 +85,8 @@ TEST_CASE("the checkpoints of a run are not chosen like runs", "[cli][selection]
   make_store(folder.file("a.db"));
   const List list{folder.file("a.db"), {"checkpoint", "list"}};
   for (const char* option : {"--status", "--agent", "--sort"}) {
-    CHECK(list.with({"--run", "good", option, "updated"}).status == 2);
+    const Printed refused = list.with({"--run", "good", option, "updated"});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("--run lists checkpoints"));
   }
 }

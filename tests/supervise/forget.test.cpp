@@ -155,6 +155,41 @@ TEST_CASE("runs are removed while another one keeps the same files again and aga
   }
 }
 
+TEST_CASE("who keeps files waits while others are removed", "[workspace]") {
+  const Attic attic;
+  Workspace live = attic.open_as("live");
+  REQUIRE(live.keep());
+  std::atomic<bool> kept{false};
+  std::jthread keeping;
+  {
+    const auto removing = ShadowLock::remove(attic.repository(), std::chrono::seconds(1));
+    REQUIRE(removing);
+    attic.write("a.txt", "two\n");
+    keeping = std::jthread([&] { kept = live.keep().has_value(); });
+    // Longer than it takes to keep files.
+    for (int i = 0; i < 40; ++i) static_cast<void>(attic.git_in({"for-each-ref"}));
+    CHECK_FALSE(kept);
+  }
+  keeping.join();
+  CHECK(kept);
+}
+
+TEST_CASE("two supervisors of one run keep files behind each other's", "[workspace]") {
+  const Attic attic;
+  Workspace first = attic.open_as("r");
+  REQUIRE(first.keep());
+  Workspace second = attic.open_as("r");
+  attic.write("a.txt", "second\n");
+  const auto seconds = second.keep();
+  REQUIRE(seconds);
+  attic.write("a.txt", "first\n");
+  const auto firsts = first.keep();
+  REQUIRE(firsts);
+  attic.collect_all();
+  CHECK(attic.git_in({"cat-file", "blob", seconds.value() + ":a.txt"}) == "second\n");
+  CHECK(attic.git_in({"cat-file", "blob", firsts.value() + ":a.txt"}) == "first\n");
+}
+
 TEST_CASE("the command removes the files of the runs that it removes", "[workspace]") {
   const Room room;
   const Workshop shop;
