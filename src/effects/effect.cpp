@@ -6,6 +6,7 @@
 #include "base/error_more.hpp"
 #include "base/run_catching.hpp"
 #include "effects/effects.hpp"
+#include "triage/attempt.hpp"
 #include "triage/record.hpp"
 
 #include <algorithm>

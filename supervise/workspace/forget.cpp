@@ -5,6 +5,7 @@
 #include "supervise/workspace/paths.hpp"
 #include "supervise/workspace/shadow.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/json.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -4,6 +4,7 @@
 #include "supervise/workspace/paths.hpp"
 #include "supervise/workspace/workspace.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/json.hpp"
 
 #include <filesystem>
 #include <utility>

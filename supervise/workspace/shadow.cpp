@@ -5,6 +5,7 @@
 #include "triage/detail/fnv1a.hpp"
 #include "triage/detail/hex.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/json.hpp"
 
 #include <fstream>
 #include <thread>
