@@ -2,39 +2,17 @@
 #include "supervise/workspace/notes.hpp"
 
 #include "supervise/workspace/paths.hpp"
+#include "triage/detail/hex.hpp"
 #include "triage/json.hpp"
-
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 
 namespace triage::inline v0_1::supervise {
 namespace {
 
-// In a message, beside paths in hexadecimal digits.
+// In a message, beside paths in hexadecimal digits: paths may be any bytes, messages may not.
 constexpr const char* not_kept_key = "not_kept_in";
 constexpr const char* earlier_not_kept_key = "not_kept";
 constexpr char path_tag = '?';
 constexpr char empty_tag = 'E';
-
-// Paths may be any bytes; commit messages may not.
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    std::array<char, 3> digits{};
-    std::snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned char>(c));
-    text += digits.data();
-  }
-  return text;
-}
-
-std::string unhex(std::string_view text) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    bytes += static_cast<char>(std::strtol(std::string(text.substr(i, 2)).c_str(), nullptr, 16));
-  }
-  return bytes;
-}
 
 }  // namespace
 
@@ -61,13 +39,15 @@ NotKept not_kept_from(std::string_view bytes) {
   return found;
 }
 
-std::string message_of(const NotKept& not_kept) { return hex(to_bytes(not_kept)); }
+std::string message_of(const NotKept& not_kept) { return detail::to_hex(to_bytes(not_kept)); }
 
-NotKept not_kept_in(std::string_view message) { return not_kept_from(unhex(message)); }
+NotKept not_kept_in(std::string_view message) {
+  return not_kept_from(detail::from_hex(message.substr(0, message.find('\n'))).value_or(""));
+}
 
 std::string to_message(const Notes& notes) {
   Json message = Json::object();
-  for (const auto& [path, mode] : notes.modes) message[hex(path)] = mode;
+  for (const auto& [path, mode] : notes.modes) message[detail::to_hex(path)] = mode;
   if (notes.not_kept) message[not_kept_key] = *notes.not_kept;
   return message.dump();
 }
@@ -83,7 +63,8 @@ Notes notes_from(std::string_view message) {
       notes.earlier_not_kept = value.get<std::string>();
       if (notes.earlier_not_kept.empty()) notes.not_kept.emplace();
     } else if (value.is_number_unsigned()) {
-      notes.modes[unhex(key)] = value.get<mode_t>() & all_bits;
+      const auto path = detail::from_hex(key);
+      if (path) notes.modes[*path] = value.get<mode_t>() & all_bits;
     }
   }
   return notes;

@@ -40,8 +40,6 @@ class ShadowLock {
   [[nodiscard]] static Result<ShadowLock> remove(const std::string& repository,
                                                  std::chrono::milliseconds patience);
 
-  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
-
  private:
   FileDescriptor gate_{};
   FileDescriptor held_{};

@@ -225,14 +225,11 @@ void Driver::call_under_policy(Ended& ended) {
                               .run = {.deadline = attempt_.deadline(), .parent = &attempt_},
                               .revive = options_.revive};
   const Json task = executor_task(ended.delivery);
-  Result<Json> done = outcome::success(Json());
-  if (options_.store) {
-    const RunId id = inner_run_id(attempt_.run_id(), show(task));
-    const bool retries = options_.retry_failed || decided.newest;
-    done = result_of_run(agent, {*options_.store, id, task, options, retries, called});
-  } else {
-    done = agent.run(task, options.run);
-  }
+  const RunId id = options_.store ? inner_run_id(attempt_.run_id(), show(task)) : RunId();
+  const bool retries = options_.retry_failed || decided.newest;
+  Result<Json> done =
+      options_.store ? result_of_run(agent, {*options_.store, id, task, options, retries, called})
+                     : agent.run(task, options.run);
   take_result(ended, called, std::move(done));  // Only now is it known whether it was called.
 }
 
