@@ -272,6 +272,16 @@ def check_lists(file, text, problems):
                 break
 
 
+def check_precompiled(file, text, problems):
+    """A compiler cache does not see a changed comment, and serves the header as it was precompiled before; compilers
+    then take the changed one for another file, and read it twice."""
+    code = re.sub(r"#[^\n]*", "", text)
+    for names in re.findall(r"target_precompile_headers\(\S+\s+(?:PRIVATE|INTERFACE|PUBLIC)([^)]*)\)", code):
+        for name in names.split():
+            if not re.match(r"<|\$\{\w+\}$", name):
+                problems.append(f"{file}: must not precompile {name}: precompile system headers only")
+
+
 def check_text(file, text, problems):
     found = re.search(r"\b(TODO|FIXME|XXX)\b", text)
     if found:
@@ -289,7 +299,9 @@ def check_tree(root):
             check_text(file, (root / file).read_bytes().decode("utf-8", "replace"), problems)
     for file in ["CMakeLists.txt", *files_in(root, TEXT_DIRS)]:
         if file.endswith((".cmake", "CMakeLists.txt")) and (root / file).is_file():
-            check_lists(file, (root / file).read_text(encoding="utf-8"), problems)
+            text = (root / file).read_text(encoding="utf-8")
+            check_lists(file, text, problems)
+            check_precompiled(file, text, problems)
     return problems
 
 

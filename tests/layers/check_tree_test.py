@@ -36,7 +36,8 @@ CLEAN = {
     "tools/eval_classifier.cpp": HEAD + '#include "evidence/findings.hpp"\n',
     "tests/retry.test.cpp": HEAD + '#include "run/run.hpp"\n// no std::regex, no thread_local here\n',
     "scripts/setup": "#!/bin/sh\n",
-    "CMakeLists.txt": "add_library(it a.cpp b.cpp)\nadd_library(other\n  a.cpp  # Why.\n  a/b.cpp\n  a_b.cpp ${HERE}/a.cpp)\n",
+    "CMakeLists.txt": "add_library(it a.cpp b.cpp)\nadd_library(other\n  a.cpp  # Why.\n  a/b.cpp\n  a_b.cpp ${HERE}/a.cpp)\n"
+        "target_precompile_headers(it PRIVATE ${others} <map>)\n",
 }
 
 # file, text, expected message
@@ -96,6 +97,8 @@ PLANTED = [
     ("CMakeLists.txt", "add_library(it a.cpp c.cpp b.cpp)\n", "b.cpp must be listed before c.cpp"),
     ("lab/CMakeLists.txt", "add_library(lab\n  HEADERS\n    b.hpp\n    a.hpp)\n", "a.hpp must be listed before b.hpp"),
     ("cmake/more.cmake", "set(those ${HERE}/b.cpp ${HERE}/a.cpp)\n", "${HERE}/a.cpp must be listed before ${HERE}/b.cpp"),
+    ("lab/CMakeLists.txt", "target_precompile_headers(lab PRIVATE <map>\n  ${HERE}/b.hpp)\n", "must not precompile ${HERE}/b.hpp"),
+    ("lab/CMakeLists.txt", "target_precompile_headers(lab PRIVATE base/b.hpp)\n", "must not precompile base/b.hpp"),
 ]
 
 
