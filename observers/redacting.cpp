@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/observers/redacting.hpp"
 
+#include "base/error_more.hpp"
 #include "triage/policy.hpp"
 #include "triage/step.hpp"
 
@@ -24,12 +25,13 @@ class RedactingObserver final : public Observer {
     if (event.step != nullptr) told.step = &step.emplace(clean(*event.step));
     std::optional<RecoveryAction> action;
     if (event.action != nullptr) told.action = &action.emplace(clean(*event.action));
-    std::optional<Error> error;
-    if (event.error != nullptr) {
-      told.error = &error.emplace(event.error->code, redactor_->text(event.error->message()));
+    std::shared_ptr<const FailureContext> failure;
+    if (event.failure != nullptr) {
+      failure = std::make_shared<const FailureContext>(clean(*event.failure));
+      told.failure = failure.get();
     }
-    std::optional<FailureContext> failure;
-    if (event.failure != nullptr) told.failure = &failure.emplace(clean(*event.failure));
+    std::optional<Error> error;
+    if (event.error != nullptr) told.error = &error.emplace(clean(*event.error, failure));
     inner_->on_event(told);
   }
 
@@ -37,6 +39,14 @@ class RedactingObserver final : public Observer {
   void clean(std::string& text) const { text = redactor_->text(text); }
   void clean(std::optional<std::string>& text) const {
     if (text) clean(*text);
+  }
+
+  // failure: the event's, without secrets.
+  [[nodiscard]] Error clean(const Error& error,
+                            std::shared_ptr<const FailureContext> failure) const {
+    if (!error.failure()) failure.reset();
+    return detail::ErrorFacts::told(
+        error, std::move(failure), [this](std::string_view text) { return redactor_->text(text); });
   }
 
   [[nodiscard]] Step clean(Step step) const {

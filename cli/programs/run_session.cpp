@@ -6,7 +6,6 @@
 #include "arguments/read_adapter.hpp"
 #include "arguments/read_policy.hpp"
 #include "arguments/run_argument.hpp"
-#include "arguments/shell_word.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "documents/failure_json.hpp"

@@ -4,6 +4,7 @@
 
 #include "triage/clock.hpp"
 #include "triage/detail/counted.hpp"
+#include "triage/detail/shell_word.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
 
@@ -72,5 +73,6 @@ void warn(std::string_view text);  // "triage: …" to stderr; a line of JSON wh
 // At most `longest` characters of a printable text, cut in the middle with "…".
 [[nodiscard]] std::string shorten_middle(const std::string& text, std::size_t longest);
 using detail::counted;
+using detail::shell_word;
 
 }  // namespace triage::inline v0_1::cli

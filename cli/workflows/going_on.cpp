@@ -2,7 +2,7 @@
 #include "going_on.hpp"
 
 #include "arguments/key_value.hpp"
-#include "arguments/shell_word.hpp"
+#include "render/output.hpp"
 #include "triage/workflow/inspect.hpp"
 
 namespace triage::inline v0_1::cli {

@@ -3,7 +3,6 @@
 
 #include "arguments/key_value.hpp"
 #include "arguments/read_policy.hpp"
-#include "arguments/shell_word.hpp"
 #include "render/output.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"

@@ -5,8 +5,10 @@
 #include "triage/failure.hpp"
 #include "triage/result.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <typeinfo>
 #include <utility>
 
@@ -34,6 +36,10 @@ struct ErrorFacts {
   static void because(Error& error, std::string reason);
   static void doubt(Error& error, std::string key);
   static void failed(Error& error, std::shared_ptr<const FailureContext> failure) noexcept;
+  // A copy for observers: all texts as `change` makes them, and without what is for the caller
+  // alone, which is the token of a suspended run and what its agent returned or reported.
+  [[nodiscard]] static Error told(const Error& error, std::shared_ptr<const FailureContext> failure,
+                                  const std::function<std::string(std::string_view)>& change);
 };
 
 // The failure that a callable reports by returning this error: the one passed to Attempt::fail,

@@ -143,6 +143,19 @@ void ErrorFacts::failed(Error& error, std::shared_ptr<const FailureContext> fail
   error.failure_ = std::move(failure);
 }
 
+Error ErrorFacts::told(const Error& error, std::shared_ptr<const FailureContext> failure,
+                       const std::function<std::string(std::string_view)>& change) {
+  Error copy(error.code, change(error.detail), std::move(failure));
+  if (!error.more_) return copy;
+  const auto more = std::make_shared<ErrorMore>();
+  for (std::string ErrorMore::*text :
+       {&ErrorMore::advice, &ErrorMore::reason, &ErrorMore::doubted_effect}) {
+    (*more).*text = change((*error.more_).*text);
+  }
+  copy.more_ = more;
+  return copy;
+}
+
 void UnstoredEnd::announce(Error& error) {
   const auto more = std::make_shared<ErrorMore>();
   more->finished = true;

@@ -7,6 +7,7 @@
 #include "base/run_catching.hpp"
 #include "effects/effects.hpp"
 #include "triage/attempt.hpp"
+#include "triage/detail/shell_word.hpp"
 #include "triage/record.hpp"
 
 #include <algorithm>
@@ -102,25 +103,16 @@ std::string idempotency_key(const RunId& run, std::string_view key, std::uint64_
 
 std::string effect_name(std::string_view key) { return "effect \"" + printable(key) + "\""; }
 
-namespace {
-
-// The command that settles the effect, in the words of a shell's line.
-std::string settling(const RunId& run, std::string_view key) {
-  if (printable(key) != key) return "call settle_effect, or see `triage settle --help`";
-  std::string word = "'";
-  for (const char c : key) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "triage settle " + run + " " + word + "' done|not-done";
-}
-
-}  // namespace
-
 Error doubt_about(std::string_view key, const std::string& why, const RunId& run) {
   std::string reason = effect_name(key) + ": " + why;
   Error error{Errc::in_doubt, reason};
   ErrorFacts::because(error, std::move(reason));
   ErrorFacts::doubt(error, std::string(key));
   std::string advice = "find out whether it happened before going on";
-  if (!run.empty()) advice += ", and record it: " + settling(run, key);
+  if (!run.empty()) {
+    advice += ", and record it: triage settle " + run + " " + detail::shell_word(std::string(key)) +
+              " done|not-done";
+  }
   ErrorFacts::advise(error, std::move(advice));
   return error;
 }

@@ -376,9 +376,8 @@ Outcome Run::end() {
   if (context && !outcome->failure() && !outcome->suspension()) {
     ErrorFacts::failed(*outcome, context);
   }
-  // The token of a suspended run is for the caller alone.
-  const Error told(outcome->code, outcome->message(), context);
-  emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.detail});
+  const Error told = ErrorFacts::told(*outcome, context, [](auto t) { return std::string(t); });
+  emit(end_event(told.code), {.failure = context.get(), .error = &told, .text = told.message()});
   return outcome;
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 # The house, from the ground up. A header may include headers of its own floor and below.
 FLOORS = [
-    {"version", "result", "clock", "json", "detail/try", "detail/json_depth", "detail/counted", "detail/nearest", "detail/saturate", "detail/later", "detail/file_descriptor", "detail/proc_file", "detail/fnv1a", "detail/hex",
+    {"version", "result", "clock", "json", "detail/try", "detail/json_depth", "detail/counted", "detail/shell_word", "detail/nearest", "detail/saturate", "detail/later", "detail/file_descriptor", "detail/proc_file", "detail/fnv1a", "detail/hex",
      "detail/joined", "detail/text_field", "detail/utc_text"},
     {"taxonomy", "classification", "failure", "exit_status", "step", "usage", "limits", "json_schema", "redaction", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk", "detail/state_versions",
@@ -64,6 +64,9 @@ REACH = {
         "base": "calls of drivers that may throw, digests, UTF-8",
         "journal": "the heads of CBOR",
         "storage": "what all stores have in common: busy runs, owners, halves of an import",
+    },
+    "observers": {
+        "base": "an error is told on without its secrets",
     },
     "lab": {
         "contract": "a replay asks which subgoals are open",

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace triage::inline v0_1::cli {
+namespace triage::inline v0_1::detail {
 
 // As a printable word of a shell's line; what cannot be printed makes it one for bash, zsh and ksh.
 [[nodiscard]] inline std::string shell_word(const std::string& text) {
@@ -24,4 +24,4 @@ namespace triage::inline v0_1::cli {
   return word + "'";
 }
 
-}  // namespace triage::inline v0_1::cli
+}  // namespace triage::inline v0_1::detail
