@@ -2,6 +2,7 @@
 // How tasks end, and what those that depend on them see of it.
 #include "kit.hpp"
 #include "triage/policies/fallback.hpp"
+#include "triage/policies/retry.hpp"
 #include "triage/policies/stop.hpp"
 
 #include <atomic>
@@ -242,4 +243,17 @@ TEST_CASE("what followed a failure runs again, though the retry is interrupted b
   CHECK(done);
   CHECK(views.at("b").output == "b[a]");
   CHECK(views.at("c").output == "c[b]");
+}
+
+TEST_CASE("why a task failed says how an effect in doubt is settled", "[workflow][tasks]") {
+  TaskGraph graph("plan");
+  graph.agent("payer", [](const TaskInput&, Context& context) {
+    return context.effect("pay", []() -> std::string { throw std::runtime_error("lost"); });
+  });
+  graph.task({.id = "a",
+              .on_failure = OnFailure::carry_on,
+              .policy = FailurePolicy().otherwise(retry({.max_attempts = 3}))});
+  WorkflowRun run(built(graph), {.run_id = "r", .store = MemoryStore::create()});
+  static_cast<void>(run.run(nullptr));
+  CHECK_THAT(graph.tasks(run).value()[0].why, ContainsSubstring("triage settle r "));
 }
