@@ -195,8 +195,9 @@ Json run_json(const RunInfo& run) {
 const char* no_runs(bool some) noexcept { return some ? "No runs that fit.\n" : "No runs.\n"; }
 
 void warn_of_more(std::size_t limit, const char* what) {
-  warn("there are more than " + counted(limit, what) +
-       ", and the newest are shown; --limit N shows more, 0 all");
+  warn("only the newest " +
+       (limit == 1 ? what + std::string(" is") : counted(limit, what) + " are") +
+       " shown; --limit N shows more, 0 all");
 }
 
 ExitStatus warn_of_damaged_runs(const std::vector<RunInfo>& runs) {

@@ -61,9 +61,7 @@ TEST_CASE("that the limit has left runs out is said", "[cli][selection]") {
   const List list{folder.file("a.db"), one_of_the_commands()};
   const Printed one = list.with({"--limit", "1"});
   CHECK(one.status == 0);
-  CHECK(
-      one.error ==
-      "triage: there are more than 1 run, and the newest are shown; --limit N shows more, 0 all\n");
+  CHECK(one.error == "triage: only the newest run is shown; --limit N shows more, 0 all\n");
   CHECK(json_of(list.with({"--limit", "1", "--json"}))["more"] == true);
   CHECK(list.with({"--limit", "2"}).error.empty());
   CHECK(json_of(list.with({"--limit", "2", "--json"}))["more"] == false);
