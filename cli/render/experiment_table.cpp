@@ -25,8 +25,6 @@ std::string rate_text(double rate, const lab::Interval& interval) {
          number("%.1f", interval.high * 100) + ")";
 }
 
-std::string mean_text(const lab::Mean& mean) { return number("%.4g", mean.value); }
-
 // "+21.3 (+18.9 to +23.6)"
 std::string change_text(double change, const lab::Interval& interval, const char* format,
                         double factor) {
@@ -53,7 +51,7 @@ std::vector<std::string> telling_figures(const lab::ExperimentReport& report) {
 
 std::string figure_of(const Figures& figures, const std::string& name) {
   const auto found = figures.find(name);
-  return found == figures.end() ? "" : mean_text(found->second);
+  return found == figures.end() ? "" : lab::short_number(found->second.value);
 }
 
 std::string conditions_table(const lab::ExperimentReport& report) {
@@ -61,10 +59,11 @@ std::string conditions_table(const lab::ExperimentReport& report) {
   for (const auto& [factor, level] : report.conditions.front().condition.levels()) {
     columns.emplace_back(factor.c_str(), Cut::never);
   }
+  const std::size_t factors = columns.size();
   columns.emplace_back("SUCCESS", Cut::never);
   const auto names = telling_figures(report);
   for (const std::string& name : names) columns.emplace_back(name.c_str(), Cut::never);
-  Table table(std::move(columns));
+  Table table(std::move(columns), factors);
   for (const auto& one : report.conditions) {
     std::vector<std::string> cells;
     for (const auto& [factor, level] : one.condition.levels()) cells.push_back(level);
@@ -83,7 +82,7 @@ std::string differences_table(const lab::ExperimentReport& report) {
   columns.emplace_back("POINTS OF SUCCESS", Cut::never);
   const bool tokens = report.differences.front().figures.count("tokens") > 0;
   if (tokens) columns.emplace_back("TOKENS", Cut::never);
-  Table table(std::move(columns));
+  Table table(std::move(columns), factors.size());
   for (const auto& one : report.differences) {
     std::vector<std::string> cells;
     for (const auto& [factor, level] : report.conditions[one.to].condition.levels()) {

@@ -56,7 +56,8 @@ std::string fitted(const std::string& cell, Cut cut, std::size_t columns, std::s
 
 }  // namespace
 
-Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+Table::Table(std::vector<Column> columns, std::size_t repeated)
+    : columns_(std::move(columns)), repeated_(repeated) {
   std::vector<std::string> headings;
   for (const Column& column : columns_) headings.push_back(column.heading);
   rows_.push_back(std::move(headings));
@@ -72,12 +73,8 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text(std::size_t limit) const {
-  if (limit == 0) limit = screen_width();
-  std::vector<std::size_t> widths(columns_.size(), 0);
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
-  }
+// Narrows the widest columns that may be cut until the line fits, or none can be narrower.
+void Table::fit(std::vector<std::size_t>& widths, std::size_t limit) const {
   std::size_t total = gap * (widths.size() - 1);
   for (const std::size_t one : widths) total += one;
   for (; total > limit; --total) {
@@ -90,16 +87,51 @@ std::string Table::text(std::size_t limit) const {
     if (widest == nullptr) break;
     --*widest;
   }
+}
+
+std::vector<std::size_t> Table::widths() const {
+  std::vector<std::size_t> widths(columns_.size(), 0);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  return widths;
+}
+
+std::string Table::lines(const std::vector<std::size_t>& columns,
+                         const std::vector<std::size_t>& widths) const {
   std::string out;
   for (const auto& row : rows_) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (const std::size_t i : columns) {
       const std::string cell = fitted(row[i], columns_[i].cut, widths[i], width(line));
       line += cell;
-      if (i + 1 < row.size()) line.append(widths[i] - width(cell) + gap, ' ');
+      line.append(widths[i] - std::min(widths[i], width(cell)) + gap, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
+  }
+  return out;
+}
+
+std::string Table::text(std::size_t limit) const {
+  if (limit == 0) limit = screen_width();
+  std::vector<std::size_t> widths = this->widths();
+  std::vector<std::size_t> first;
+  std::size_t room = limit + gap;
+  for (std::size_t i = 0; i < repeated_; ++i) {
+    first.push_back(i);
+    room -= std::min(room, widths[i] + gap);
+  }
+  if (repeated_ == 0) fit(widths, limit);
+  std::string out;
+  for (std::size_t next = repeated_; next < columns_.size();) {
+    std::vector<std::size_t> shown = first;
+    std::size_t used = 0;
+    do {
+      used += widths[next] + gap;
+      shown.push_back(next++);
+    } while (next < columns_.size() && (repeated_ == 0 || used + widths[next] + gap <= room));
+    out += (out.empty() ? "" : "\n") + lines(shown, widths);
   }
   return out;
 }

@@ -36,13 +36,22 @@ class Table {
   static constexpr std::size_t longest_cell = 72;
   static constexpr std::size_t narrowest = 8;
 
-  explicit Table(std::vector<Column> columns);
+  // repeated: where lines do not fit the screen, the columns without room make tables of their own
+  // below, each behind these first columns. 0: then columns are cut.
+  explicit Table(std::vector<Column> columns, std::size_t repeated = 0);
   void add(std::vector<std::string> cells);
   // width: of a line; 0: as wide as the screen.
   [[nodiscard]] std::string text(std::size_t width = 0) const;
 
  private:
+  [[nodiscard]] std::vector<std::size_t> widths() const;
+  void fit(std::vector<std::size_t>& widths, std::size_t limit) const;
+  // columns: which, in this order.
+  [[nodiscard]] std::string lines(const std::vector<std::size_t>& columns,
+                                  const std::vector<std::size_t>& widths) const;
+
   std::vector<Column> columns_{};
+  std::size_t repeated_;
   std::vector<std::vector<std::string>> rows_{};
 };
 

@@ -47,13 +47,17 @@ std::string percent(double low, double high) {
 }
 
 std::string mean_text(const std::string& name, const Mean& mean) {
-  const std::string value = name + " " + number("%.4g", mean.value);
+  const std::string value = name + " " + short_number(mean.value);
   if (!is_known(mean.interval)) return value;
-  return value + " (" + number("%.4g", mean.interval.low) + " to " +
-         number("%.4g", mean.interval.high) + ")";
+  return value + " (" + short_number(mean.interval.low) + " to " +
+         short_number(mean.interval.high) + ")";
 }
 
 }  // namespace
+
+std::string short_number(double value) {
+  return number(std::abs(value) < 1000 ? "%.4g" : "%.0f", value);
+}
 
 namespace detail {
 

@@ -2,7 +2,6 @@
 #include "triage/lab/experiment_plots.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -32,12 +31,6 @@ std::string escaped(std::string_view text) {
     }
   }
   return all;
-}
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
 }
 
 Json data_of(const ExperimentReport& report) {
@@ -79,11 +72,12 @@ std::string table_of(const ExperimentReport& report) {
   for (const ConditionReport& one : report.conditions) {
     html += "<tr>";
     for (const auto& [factor, level] : one.condition.levels()) html += "<td>" + escaped(level);
-    html += "<td class=n>" + number(one.rate * 100) + "<td>" + number(one.interval.low * 100) +
-            " to " + number(one.interval.high * 100);
+    html += "<td class=n>" + short_number(one.rate * 100) + "<td>" +
+            short_number(one.interval.low * 100) + " to " + short_number(one.interval.high * 100);
     for (const auto& [name, unused] : first) {
       const auto found = one.figures.find(name);
-      html += "<td class=n>" + (found == one.figures.end() ? "" : number(found->second.value));
+      html +=
+          "<td class=n>" + (found == one.figures.end() ? "" : short_number(found->second.value));
     }
     html += "\n";
   }
@@ -98,8 +92,9 @@ std::string differences_of(const ExperimentReport& report) {
   for (const Difference& one : report.differences) {
     html += "<tr><td>" + escaped(report.conditions[one.to].condition.text()) + "<td>" +
             escaped(report.conditions[one.from].condition.levels().front().second) +
-            "<td class=n>" + number(one.rate * 100) + "<td>" + number(one.interval.low * 100) +
-            " to " + number(one.interval.high * 100) + "\n";
+            "<td class=n>" + short_number(one.rate * 100) + "<td>" +
+            short_number(one.interval.low * 100) + " to " + short_number(one.interval.high * 100) +
+            "\n";
   }
   return html + "</table></div>\n";
 }

@@ -3,8 +3,10 @@
 #include "cli/stores.hpp"
 #include "triage/lab/experiment_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 using namespace triage;
 using namespace triage::test;
@@ -124,6 +126,34 @@ TEST_CASE("the experiment that the manual begins with works as it is printed", "
     return text;
   };
   CHECK(words(ran.out) == words(printed));
+}
+
+TEST_CASE("an experiment's tables fit 80 columns, and no figure has an exponent", "[cli]") {
+  const TempFolder folder;
+  const Printed ran = triage_command(
+      {"experiment", std::string(TRIAGE_SOURCE_DIR) + "/examples/experiments/routing.yaml",
+       "--seeds", "3", "--store", folder.file("runs.db")});
+  INFO(ran.out << ran.error);
+  CHECK(ran.status == 0);
+  std::istringstream lines(ran.out);
+  std::vector<std::string> headings;
+  for (std::string line; std::getline(lines, line);) {
+    // Without the bytes that go on with a character.
+    const auto wide = std::count_if(line.begin(), line.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    });
+    CHECK(wide <= 80);
+    if (line.starts_with("policy ")) headings.push_back(line);
+  }
+  REQUIRE(headings.size() >= 3);  // The figures do not fit into one.
+  for (const std::string& heading : headings) CHECK_THAT(heading, ContainsSubstring("faults"));
+  std::string all;
+  for (const std::string& heading : headings) all += heading + " ";
+  for (const char* figure : {" attempts ", " tokens ", " usd ", " wasted "}) {
+    CHECK(all.find(figure) == all.rfind(figure));
+    CHECK_THAT(all, ContainsSubstring(figure));
+  }
+  CHECK_THAT(ran.out, !ContainsSubstring("e+0"));
 }
 
 TEST_CASE("a real store comes to the same as one in memory, and its time may be asked for",

@@ -71,6 +71,9 @@ struct Mean {
   Interval interval{};
 };
 
+// With four digits, or as a whole number: "0.0979", "22194".
+[[nodiscard]] std::string short_number(double value);
+
 struct ConditionReport {
   Condition condition;
   std::uint64_t trials = 0;
