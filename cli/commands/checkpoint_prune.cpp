@@ -3,6 +3,7 @@
 
 #include "arguments/open_store.hpp"
 #include "arguments/store_argument.hpp"
+#include "arguments/store_place.hpp"
 #include "command.hpp"
 #include "programs/run_session.hpp"
 #include "render/output.hpp"

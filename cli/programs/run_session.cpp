@@ -7,6 +7,7 @@
 #include "arguments/read_policy.hpp"
 #include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
+#include "arguments/store_place.hpp"
 #include "command.hpp"
 #include "documents/failure_json.hpp"
 #include "render/output.hpp"
@@ -27,16 +28,6 @@
 namespace triage::inline v0_1::cli {
 
 namespace {
-
-// The paths of a store, which a workspace around them must exclude.
-std::vector<std::string> paths_of(const std::string& url) {
-  std::string path = url;
-  for (const std::string_view scheme : {"sqlite:", "file:"}) {
-    if (path.starts_with(scheme)) path.erase(0, scheme.size());
-  }
-  std::error_code problem;
-  return {path, std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem)};
-}
 
 std::string status_line(const std::string& text) {
   return show(Json{{"event", "status"}, {"message", text}}) + line_end();
@@ -109,12 +100,6 @@ std::string shadow_folder() {
   return (std::filesystem::path(store.value()).parent_path() / "workspaces").string();
 }
 
-std::string store_place(const std::string& url) {
-  const bool is_file = url.starts_with("sqlite:") || url.starts_with("file:");
-  if (!is_file && url.find("://") != std::string::npos) return without_secrets(url);
-  return paths_of(url).back();
-}
-
 void declare_session(CLI::App& arguments, SessionArguments& given) {
   arguments
       .add_option("--store", given.store,
@@ -151,7 +136,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
   TRIAGE_TRY(store, redacting_around(std::move(opened), redactor));
   return outcome::success(
       make(given, std::move(store), std::move(signals), redactor,
-           {.folder = shadow_folder(), .store = store_place(url), .left_out = paths_of(url)}));
+           {.folder = shadow_folder(), .store = store_place(url), .left_out = store_paths(url)}));
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<CheckpointStore> copy,

@@ -105,8 +105,6 @@ class RunSession {
 
 // Where the files of workspaces are kept: beside the default store; empty if there is no place.
 [[nodiscard]] std::string shadow_folder();
-// What tells a store from others there: WorkspaceOptions::store.
-[[nodiscard]] std::string store_place(const std::string& url);
 
 // Steps, failures and decisions are stored without secrets. A run goes on with its task, its state
 // and the results of its effects, which stay as they are.

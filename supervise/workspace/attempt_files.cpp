@@ -71,6 +71,7 @@ std::optional<FilesId> files_in(const Json& metadata, const Workspace& kept) {
 Result<void> AttemptFiles::begin() {
   if (options_.workspace.folder.empty()) return outcome::success();
   options_.workspace.run = attempt_.run_id();
+  options_.workspace.begins = attempt_.number() == 1;
   auto opened = Workspace::open(options_.workspace);
   if (!opened) return failed(opened.error());
   files_ = std::move(opened).value();
@@ -89,7 +90,7 @@ Result<void> AttemptFiles::begin() {
   const auto now = files_->keep();
   if (!now) return failed(now.error());
   TRIAGE_TRY(start, files_->named("start"));
-  if (!start) {
+  if (!start || options_.workspace.begins) {
     TRIAGE_TRYV(files_->name("start", now.value()));
   }
   return outcome::success();

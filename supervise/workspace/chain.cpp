@@ -5,7 +5,9 @@
 #include "supervise/workspace/workspace.hpp"
 #include "triage/detail/try.hpp"
 
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 namespace triage::inline v0_1::supervise {
@@ -42,7 +44,21 @@ Result<void> Workspace::find_kept() {
     not_kept_within_ = notes_from(content.message).not_kept.value_or("");
     newest_content_ = std::move(content);
   }
-  return note_store(newest_.empty() || within_reach || (newest_is_tree && !kept_.empty()));
+  TRIAGE_TRYV(note_store(newest_.empty() || within_reach || (newest_is_tree && !kept_.empty())));
+  return options_.begins ? leave_others() : outcome::success();
+}
+
+// What another run of this name has kept stays within reach, but nothing else of it counts.
+Result<void> Workspace::leave_others() {
+  newest_.clear();
+  newest_content_.reset();
+  std::error_code problem;
+  std::filesystem::remove(git_.index, problem);
+  std::filesystem::remove(journal(), problem);
+  TRIAGE_TRY(before, named("before"));
+  if (!before) return outcome::success();
+  TRIAGE_TRYV(repository("update-ref", "-d", reference("before", "")));
+  return outcome::success();
 }
 
 // known: that all the run has kept can be reached.

@@ -49,6 +49,7 @@ class Repository {
     if (noted.empty() && !fs::exists(marker(), problem)) return outcome::success();
     TRIAGE_TRY(lock, ShadowLock::remove(path_, options_.patience));
     static_cast<void>(lock);
+    remove_shared_locks(path_);
     TRIAGE_TRYV(read_references());
     std::vector<std::string> going;
     for (const std::string& run : noted) {
@@ -118,6 +119,7 @@ class Repository {
     TRIAGE_TRYV(write_whole(marker(), ""));
     std::string lines;
     for (const std::string& run : going) {
+      remove_locks_of(path_, run);
       for (const std::string& name : runs_[run].all) lines += "delete " + name + "\n";
       runs_.erase(run);
     }

@@ -77,6 +77,11 @@ class PipesMayBreak {
   sigset_t before_{};
 };
 
+std::string end_of(int status) {
+  return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) + " has ended it"
+                             : "exit status " + std::to_string(WEXITSTATUS(status));
+}
+
 // Writes and reads concurrently, so that neither side blocks the other.
 void exchange(int in, int out, int error, std::string_view input, std::string& printed,
               std::string& complaint, FileDescriptor& in_file) {
@@ -142,8 +147,11 @@ Result<std::string> run_git(const GitPlace& place, const std::vector<std::string
   std::string complaint;
   exchange(in.write.get(), out.read.get(), error.read.get(), input, printed, complaint, in.write);
   int status = 0;
-  while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
+  pid_t ended = 0;
+  while ((ended = ::waitpid(child.pid(), &status, 0)) < 0 && errno == EINTR) continue;
+  if (ended < 0) return system_error("the end of git " + arguments.front());
   if (status == 0) return outcome::success(std::move(printed));
+  if (complaint.empty()) complaint = end_of(status);
   return Error{Errc::io, "git " + arguments.front() +
                              " failed: " + printable(complaint.substr(0, longest_complaint))};
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -18,6 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view aside_mark = ".triage-conflict";
+// Of a name in bytes, which file systems limit: the mark and a number are added.
+constexpr std::size_t longest_stem =
+    NAME_MAX - aside_mark.size() - std::string_view("-99999").size();
 
 }  // namespace
 
@@ -67,9 +71,12 @@ bool is_aside(const std::string& path) {
 
 Result<std::string> move_aside(const std::string& whole) {
   std::error_code problem;
-  std::string beside = whole + std::string(aside_mark);
+  const std::size_t name = whole.rfind('/') + 1;
+  const std::string stem =
+      whole.substr(0, std::min(whole.size(), name + longest_stem)) + std::string(aside_mark);
+  std::string beside = stem;
   for (int n = 2; fs::exists(fs::symlink_status(beside, problem)); ++n) {
-    beside = whole + std::string(aside_mark) + "-" + std::to_string(n);
+    beside = stem + "-" + std::to_string(n);
   }
   fs::rename(whole, beside, problem);
   if (!problem) return outcome::success(std::move(beside));
@@ -84,9 +91,11 @@ std::optional<std::set<std::string>> only_folders(
   fs::recursive_directory_iterator entry(folder + "/" + path, problem);
   for (; !problem && entry != fs::recursive_directory_iterator(); entry.increment(problem)) {
     const std::string within = entry->path().string().substr(folder.size() + 1);
-    if (fs::is_directory(entry->symlink_status(problem))) {
+    if (disregarded && disregarded(within)) {
+      entry.disable_recursion_pending();
+    } else if (fs::is_directory(entry->symlink_status(problem))) {
       folders.insert(within + "/");
-    } else if (!disregarded || !disregarded(within)) {
+    } else {
       return std::nullopt;
     }
   }

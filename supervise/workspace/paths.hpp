@@ -29,7 +29,7 @@ namespace triage::inline v0_1::supervise {
 [[nodiscard]] bool is_aside(const std::string& path);
 
 // Renames a file or folder to NAME.triage-conflict, or NAME.triage-conflict-2 and so on, which it
-// returns. Errors: Errc::io.
+// returns; of a long NAME only what fits. Errors: Errc::io.
 [[nodiscard]] Result<std::string> move_aside(const std::string& whole);
 
 // Of a folder, whose path ends with '/': it and the folders in it, if there is nothing else, or

@@ -6,7 +6,10 @@
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include <sys/stat.h>
@@ -149,8 +152,11 @@ Result<void> Workspace::remove(const Plan& plan, Restored& restored) const {
 // Git would overwrite what it does not know.
 Result<void> Workspace::clear_way(const Plan& plan, Restored& restored) const {
   std::vector<std::string> written = plan.added;
-  for (const std::string& path : not_kept_) {
-    if (repository("cat-file", "-e", plan.target + ":" + path)) written.push_back(path);
+  if (!not_kept_.empty()) {
+    TRIAGE_TRY(listed, paths("ls-tree", "-r", "-z", "--name-only", plan.target));
+    const std::set<std::string> there(listed.begin(), listed.end());
+    std::set_intersection(not_kept_.begin(), not_kept_.end(), there.begin(), there.end(),
+                          std::back_inserter(written));
   }
   for (const std::string& path : written) {
     const std::string whole = obstacle(options_.folder, path);

@@ -7,7 +7,10 @@
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -15,6 +18,17 @@
 
 namespace triage::inline v0_1::supervise {
 namespace {
+
+namespace fs = std::filesystem;
+
+// Files that git creates only if they do not exist.
+constexpr const char* shared_locks[] = {"/config.lock",
+                                        "/HEAD.lock",
+                                        "/packed-refs.lock",
+                                        "/packed-refs.new",
+                                        "/gc.pid",
+                                        "/gc.pid.lock",
+                                        "/objects/info/commit-graph.lock"};
 
 // Two files, as the operating system lets new users in while somebody waits for the last to leave.
 std::string gate_of(const std::string& repository) { return repository + "/removing.lock"; }
@@ -85,6 +99,26 @@ Result<ShadowLock> ShadowLock::remove(const std::string& repository,
     }
   }
   return outcome::success(std::move(made));
+}
+
+void remove_locks_of(const std::string& repository, const std::string& run) {
+  std::error_code problem;
+  fs::remove(index_of(repository, run) + ".lock", problem);
+  for (const auto& entry : fs::directory_iterator(repository + "/" + references_of(run), problem)) {
+    if (entry.path().extension() == ".lock") fs::remove(entry.path(), problem);
+  }
+}
+
+bool has_shared_locks(const std::string& repository) {
+  return std::any_of(std::begin(shared_locks), std::end(shared_locks), [&](const char* lock) {
+    std::error_code problem;
+    return fs::exists(repository + lock, problem);
+  });
+}
+
+void remove_shared_locks(const std::string& repository) {
+  std::error_code problem;
+  for (const char* lock : shared_locks) fs::remove(repository + lock, problem);
 }
 
 }  // namespace triage::inline v0_1::supervise

@@ -45,4 +45,11 @@ class ShadowLock {
   FileDescriptor held_{};
 };
 
+// Git leaves its locks behind when it is killed, and refuses to work from then on. Those of a run
+// are nobody's when its supervisor begins.
+void remove_locks_of(const std::string& repository, const std::string& run);
+// Those that all runs share are nobody's while ShadowLock::remove() is held.
+[[nodiscard]] bool has_shared_locks(const std::string& repository);
+void remove_shared_locks(const std::string& repository);
+
 }  // namespace triage::inline v0_1::supervise

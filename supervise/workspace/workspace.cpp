@@ -63,15 +63,17 @@ Result<Workspace> Workspace::open(WorkspaceOptions options) {
                  "neither XDG_STATE_HOME nor HOME says where the files of a "
                  "workspace can be kept"};
   }
-  made.options_.left_out.push_back(made.options_.shadows);
+  std::error_code problem;
+  const fs::path real = fs::weakly_canonical(made.options_.shadows, problem);
+  made.options_.left_out.push_back(problem ? made.options_.shadows : real.string());
   const std::string base = shadow_repository(made.options_.shadows, made.options_.folder);
   made.git_ = {.repository = base,
                .index = index_of(base, shadow_name(made.options_.run)),
                .tree = made.options_.folder};
   TRIAGE_TRYV(made.prepare());
+  TRIAGE_TRYV(made.find_kept());
   std::ifstream cut_off(made.journal());
   std::string target;
-  TRIAGE_TRYV(made.find_kept());
   if (cut_off >> target && is_object_name(target)) {
     // The newest files are those before the restoration: what is neither theirs nor the target's
     // was changed since.
@@ -93,6 +95,10 @@ Result<void> Workspace::prepare() {
   while (::flock(locked.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return system_error("the lock " + printable(lock));
   }
+  constexpr std::chrono::seconds longest_use{10};
+  if (has_shared_locks(git_.repository) && ShadowLock::remove(git_.repository, longest_use)) {
+    remove_shared_locks(git_.repository);
+  }
   // Takes precedence over the tree's own attributes, so that none changes a byte. Written last:
   // with it, the repository is complete.
   const std::string attributes =
@@ -105,7 +111,7 @@ Result<void> Workspace::prepare() {
     fs::create_directories(git_.repository + "/info", problem);
     TRIAGE_TRYV(write_whole(file, attributes));
   }
-  fs::remove(git_.index + ".lock", problem);  // Left by a killed one: a run has one supervisor.
+  remove_locks_of(git_.repository, shadow_name(options_.run));
   return outcome::success();
 }
 
@@ -151,7 +157,10 @@ Result<Workspace::Changes> Workspace::changes() {
       continue;
     }
     struct stat found {};
-    const bool there = ::lstat((options_.folder + "/" + path).c_str(), &found) == 0;
+    const std::string whole = options_.folder + "/" + path;
+    const bool there = ::lstat(whole.c_str(), &found) == 0;
+    // With a file that cannot be looked at, git would keep nothing at all.
+    const bool readable = there ? !S_ISREG(found.st_mode) || is_readable(whole) : errno != EACCES;
     if (there && !S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode)) {
       not_kept_.insert(path);
       continue;
@@ -161,7 +170,7 @@ Result<Workspace::Changes> Workspace::changes() {
       not_kept_.insert(path);
       continue;
     }
-    if (there && S_ISREG(found.st_mode) && !is_readable(options_.folder + "/" + path)) {
+    if (!readable) {
       unreadable_.insert(path);
       not_kept_.insert(path);
       continue;

@@ -22,6 +22,8 @@ struct WorkspaceOptions {
   std::string folder{};   // An existing folder; see check_workspace.
   std::string shadows{};  // Folder of shadow repositories; created if missing.
   std::string run{};      // Selects the index and references.
+  // The run is new: what is there was left by another one of its name, and is not its own.
+  bool begins = false;
   // Where the run is stored, which forget_files() must know. Empty: its files are never forgotten.
   std::string store{};
   // Excluded absolute paths: files (with their SQLite companions) and folders.
@@ -118,6 +120,7 @@ class Workspace {
   };
   Result<void> find_kept();
   [[nodiscard]] Result<void> note_store(bool known) const;
+  Result<void> leave_others();
   [[nodiscard]] Result<Content> content_of(const FilesId& files) const;
   [[nodiscard]] Result<std::optional<NotKept>> not_kept_of(const Notes& notes) const;
   [[nodiscard]] Result<std::string> commit_not_kept(const std::string& bytes,

@@ -81,3 +81,48 @@ TEST_CASE("a file that cannot be read is left out, and not lost when an older on
   CHECK(status == 0);
   CHECK(room.read("a.txt.triage-conflict") == "changed\n");
 }
+
+TEST_CASE("a folder that nobody can look into any more is left out, and the rest is kept",
+          "[workspace]") {
+  const Room room;
+  room.write("d/f", "then");
+  const std::string path = room.tree().parent_path();
+  REQUIRE(std::system(("chown -R 65534 '" + path + "' 2>/dev/null; true").c_str()) == 0);
+  const pid_t child = ::fork();  // Nothing is unreadable for root.
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
+    auto files = Workspace::open(room.options());
+    const auto then = files ? files.value().keep() : files.error();
+    if (!then) ::_exit(2);
+    room.write("d/f", "later");
+    fs::permissions(room.at("d"), fs::perms::none);
+    room.write("a.txt", "two");
+    const auto now = files.value().keep();
+    if (!now || files.value().unreadable() != std::set<std::string>{"d/f"}) ::_exit(3);
+    const auto restored = files.value().restore(then.value());
+    if (!restored || restored.value().conflicts.size() != 1) ::_exit(4);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(room.read("a.txt") == "one\n");
+  CHECK(room.read("d/f") == "then");
+  fs::permissions(room.at("d.triage-conflict"), fs::perms::owner_all);
+  CHECK(room.read("d.triage-conflict/f") == "later");
+}
+
+TEST_CASE("what triage keeps is no part of the files, wherever it lies", "[workspace]") {
+  const Room room;
+  const TempFolder elsewhere;
+  fs::create_directory_symlink(room.tree(), elsewhere.file("link"));
+  WorkspaceOptions options = room.options();
+  options.shadows = elsewhere.file("link/state/workspaces");
+  Workspace files = Workspace::open(options).value();
+  const FilesId then = files.keep().value();
+  CHECK(files.keep().value() == then);
+  room.write("a.txt", "two");
+  REQUIRE(files.keep());
+  CHECK(files.restore(then).value().conflicts.empty());
+  CHECK(room.read("a.txt") == "one\n");
+}

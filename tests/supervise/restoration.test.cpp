@@ -98,6 +98,23 @@ TEST_CASE("a conflict outlives the restorations after it", "[workspace]") {
   }
 }
 
+TEST_CASE("a conflict in a file with a very long name is kept beside it", "[workspace]") {
+  const Room room;
+  const std::string name(255, 'n');
+  room.write(name, "then");
+  Workspace files = room.open();
+  const FilesId then = files.keep().value();
+  for (int round = 1; round < 3; ++round) {
+    room.write(name, "by somebody else");
+    const Restored restored = files.restore(then).value();
+    REQUIRE(restored.conflicts.size() == 1);
+    CHECK(read_text(restored.conflicts[0]) == "by somebody else");
+    CHECK(room.read(name) == "then");
+    // It is a conflict from now on.
+    CHECK(files.keep().value() == then);
+  }
+}
+
 TEST_CASE("a branch keeps beside the files what others changed since its origin's end",
           "[workspace]") {
   const Room room;

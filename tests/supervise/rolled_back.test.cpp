@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which files a supervised program finds after a rollback or in a branch, and where.
 #include "supervise/running.hpp"
+#include "supervise/workspace/git.hpp"
+#include "supervise/workspace/shadow.hpp"
 
 #include "triage/json.hpp"
 
@@ -9,6 +11,7 @@
 #include <set>
 
 using namespace triage;
+using namespace triage::supervise;
 using namespace triage::test;
 
 namespace fs = std::filesystem;
@@ -174,4 +177,48 @@ TEST_CASE("the metadata of a step is kept beside its files", "[workspace]") {
   CHECK(metadata[1]["files"] == Json{"a.c"});
   CHECK(metadata[1]["k"] == 1);
   for (const Json& one : metadata) CHECK(one["triage/files"].is_string());
+}
+
+TEST_CASE("a run with the name of one that is gone begins with the files of today", "[workspace]") {
+  const Tree tree(R"({"strategy": "rollback", "label": "no such", "or_start": true})");
+  const std::string program = tree.program(
+      "cd $W/tree\n[ $TRIAGE_ATTEMPT = 1 ] || exec cat f\n"
+      "echo spoilt > f; echo HTTP 503 >&2; exit 1");
+  const auto begin = [&](const std::string& text) {
+    std::ofstream(tree.file("tree/f")) << text;
+    return tree.run_here({"--policy", tree.file("policy")}, program);
+  };
+  CHECK(begin("yesterday\n").out == "yesterday\n");
+  for (const char* companion : {"", "-wal", "-shm"}) fs::remove(tree.store() + companion);
+  // Its supervisor died in a restoration.
+  const fs::path shadow = fs::directory_iterator(tree.file("state/triage/workspaces"))->path();
+  std::string newest;
+  for (const auto& entry : fs::directory_iterator(shadow / "refs" / shadow_name("r"))) {
+    if (entry.path().filename() == "newest") newest = read_text(entry.path());
+  }
+  REQUIRE_FALSE(newest.empty());
+  std::ofstream(index_of(shadow, shadow_name("r")) + ".restoring") << newest;
+  const Printed today = begin("today\n");
+  INFO(today.error);
+  CHECK(today.out == "today\n");
+  CHECK_THAT(today.error, !ContainsSubstring("conflict"));
+}
+
+TEST_CASE("a store in the workspace is no part of it, however it is named", "[workspace]") {
+  const Tree tree;
+  const std::string program =
+      tree.program("[ $TRIAGE_ATTEMPT = 1 ] || exec ls\n$T step one; echo HTTP 503 >&2; exit 1");
+  const char* scheme = GENERATE("", "sqlite:", "sqlite://", "file:", "file://");
+  const std::string store = scheme + std::string("runs.here");
+  const Printed ran = run_program({"/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh",
+                                   tree.file("tree"), TRIAGE_COMMAND, "run", "--store", store,
+                                   "--workspace", ".", "--policy", tree.file("policy"), program});
+  INFO(scheme << ran.error);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, ContainsSubstring("runs.here") && !ContainsSubstring("conflict"));
+  const fs::path shadow = fs::directory_iterator(tree.file("state/triage/workspaces"))->path();
+  const auto kept = run_git({.repository = shadow, .index = shadow / "index"},
+                            {"log", "--all", "--name-only", "--format="});
+  REQUIRE(kept);
+  CHECK_THAT(kept.value(), !ContainsSubstring("runs.here"));
 }

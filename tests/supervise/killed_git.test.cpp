@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Whoever keeps, restores or removes files may be killed at any call of git, which may fail.
+#include "supervise/attic.hpp"
+
+#include "support/catch.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace triage;
+using namespace triage::supervise;
+using namespace triage::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A `git` one of whose calls fails, or kills its caller before or after it.
+class FaultyGit {
+ public:
+  FaultyGit() : path_(std::getenv("PATH")) {
+    std::ofstream(folder_.file("git"))
+        << "#!/bin/sh\nPATH='" << path_ << "'\n. '" << plan() << "'\n"
+        << "call=$((call + 1)); echo \"call=$call at=$at how=$how\" >'" << plan() << "'\n"
+        << "[ $call = $at ] || exec git \"$@\"\n[ $how = fails ] && exit 128\n"
+        << "[ $how = before ] || git \"$@\"\nkill -KILL $PPID\n";
+    fs::permissions(folder_.file("git"), fs::perms::owner_all);
+  }
+  // Whether the caller came so far.
+  [[nodiscard]] bool strikes(int at, const std::string& how,
+                             const std::function<bool()>& caller) const {
+    std::ofstream(plan()) << "call=0 at=" << at << " how=" << how << "\n";
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setenv("PATH", (folder_.path().string() + ":" + path_).c_str(), 1);
+      ::_exit(caller() ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    if (std::stoi(read_text(plan()).substr(std::strlen("call="))) >= at) return true;
+    CHECK(status == 0);
+    return false;
+  }
+
+ private:
+  [[nodiscard]] std::string plan() const { return folder_.file("plan"); }
+
+  std::string path_;
+  TempFolder folder_{};
+};
+
+}  // namespace
+
+TEST_CASE("a restoration that is cut off at any call of git is completed, and loses nothing",
+          "[workspace]") {
+  const FaultyGit git;
+  const std::string how = GENERATE("before", "after", "fails");
+  for (int at = 1, struck = 1; struck != 0; ++at) {
+    INFO(how << " call " << at);
+    const Attic attic;
+    attic.write(".gitignore", "ignored\n");
+    attic.write("d/f", "then");
+    attic.write("g", "then");
+    attic.write("way", "then");
+    attic.write("pipe", "then");
+    FilesId then;
+    {
+      Workspace files = attic.open_as("r");
+      then = files.keep().value();
+      attic.write("g", "by the program");
+      attic.write("new", "by the program");
+      fs::remove_all(attic.at("d"));
+      fs::remove(attic.at("way"));
+      fs::remove(attic.at("pipe"));
+      REQUIRE(::mkfifo(attic.at("pipe").c_str(), 0600) == 0);
+      REQUIRE(files.keep());
+    }
+    attic.write("g", "by somebody else");
+    attic.write("theirs", "by somebody else");
+    attic.write("way/ignored", "precious");
+    const auto restored = [&] {
+      auto files = attic.try_open("r", "here");
+      return files && files.value().restore(then);
+    };
+    struck = git.strikes(at, how, restored) ? 1 : 0;
+    REQUIRE(restored());
+    for (const char* name : {"d/f", "g", "way", "pipe"}) CHECK(attic.read(name) == "then");
+    CHECK_FALSE(fs::exists(attic.at("new")));
+    CHECK_FALSE(fs::exists(attic.at("theirs")));
+    CHECK(attic.read("g.triage-conflict") == "by somebody else");
+    CHECK(attic.read("theirs.triage-conflict") == "by somebody else");
+    CHECK(attic.read("way.triage-conflict/ignored") == "precious");
+    CHECK(fs::is_fifo(attic.at("pipe.triage-conflict")));
+  }
+}
+
+TEST_CASE("a checkpoint that is cut off at any call of git is made anew", "[workspace]") {
+  const FaultyGit git;
+  const std::string how = GENERATE("before", "after", "fails");
+  const bool collected = GENERATE(true, false);
+  for (int at = 1, struck = 1; struck != 0; ++at) {
+    INFO(how << " call " << at);
+    const Attic attic;
+    attic.old_run("gone");
+    const FilesId then = attic.open_as("r").keep().value();
+    attic.write("a.txt", "two\n");
+    attic.write("ignored/.gitignore", "*\n");
+    const auto kept = [&] {
+      auto files = attic.try_open("r", "here");
+      return files && files.value().keep();
+    };
+    struck = git.strikes(at, how, kept) ? 1 : 0;
+    if (collected) {
+      attic.grow_old();
+      CHECK(attic.forget({"gone"}).problems.empty());
+    }
+    Workspace files = attic.open_as("r");
+    const FilesId now = files.keep().value();
+    REQUIRE(files.restore(then));
+    CHECK(attic.read("a.txt") == "one\n");
+    REQUIRE(files.restore(now));
+    CHECK(attic.read("a.txt") == "two\n");
+  }
+}
+
+TEST_CASE("a removal that is cut off at any call of git leaves what others need", "[workspace]") {
+  const FaultyGit git;
+  const std::string how = GENERATE("before", "after", "fails");
+  for (int at = 1, struck = 1; struck != 0; ++at) {
+    INFO(how << " call " << at);
+    const Attic attic;
+    const auto ids = attic.old_run("live");
+    attic.old_run("gone");
+    attic.grow_old();
+    const auto forgotten = [&] { return attic.forget({"gone"}).problems.empty(); };
+    struck = git.strikes(at, how, forgotten) ? 1 : 0;
+    attic.grow_old();
+    CHECK(attic.forget({}).problems.empty());
+    Workspace live = attic.open_as("live");
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      REQUIRE(live.restore(ids[i]));
+      CHECK(attic.read("of live") == Attic::noise("live" + std::to_string(i)));
+    }
+    Workspace again = attic.open_as("gone");
+    CHECK(again.keep());
+    // Nothing is left that nobody needs, unless the removal was killed before it began.
+    if (at > 2) CHECK(attic.bytes() < 70'000);
+  }
+}
+
+TEST_CASE("locks that a killed git has left hold up nobody", "[workspace]") {
+  const Attic attic;
+  attic.old_run("gone");
+  const FilesId then = attic.open_as("r").keep().value();
+  const std::string references = attic.repository() + "/" + references_of(shadow_name("r"));
+  for (const std::string& lock :
+       {attic.index("r") + ".lock", references + "kept.lock", references + "newest.lock",
+        references + "before.lock", attic.repository() + "/packed-refs.lock",
+        attic.repository() + "/packed-refs.new", attic.repository() + "/config.lock",
+        attic.repository() + "/HEAD.lock"}) {
+    std::ofstream(lock) << "half";
+  }
+  SECTION("when the run goes on") {
+    Workspace files = attic.open_as("r");
+    attic.write("a.txt", "two\n");
+    REQUIRE(files.keep());
+    attic.write("a.txt", "by somebody else\n");
+    CHECK(files.restore(then).value().conflicts.size() == 1);
+    CHECK(attic.read("a.txt") == "one\n");
+  }
+  SECTION("while the first run of a folder began") {
+    fs::remove(attic.repository() + "/info/attributes");
+    CHECK(attic.open_as("new").keep());
+  }
+  SECTION("when runs are removed") {
+    std::ofstream(attic.repository() + "/gc.pid") << ::getpid() << " "
+                                                  << "host";
+    std::ofstream(attic.repository() + "/refs/" + shadow_name("gone") + "/kept.lock");
+    attic.grow_old();
+    const Forgotten forgotten = attic.forget({"gone"});
+    for (const Error& problem : forgotten.problems) FAIL_CHECK(problem.detail);
+    CHECK(forgotten.runs.size() == 1);
+    CHECK(attic.bytes() < 5'000);
+  }
+}
+
+TEST_CASE("an error says which signal has ended git", "[workspace]") {
+  const TempFolder folder;
+  std::ofstream(folder.file("git")) << "#!/bin/sh\nkill -KILL $$\n";
+  fs::permissions(folder.file("git"), fs::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (folder.path().string() + ":" + path).c_str(), 1);
+  const auto printed = run_git({.repository = folder.file("r"), .index = folder.file("i")}, {"gc"});
+  ::setenv("PATH", path.c_str(), 1);
+  REQUIRE_FALSE(printed);
+  CHECK(printed.error().detail == "git gc failed: signal 9 has ended it");
+}
