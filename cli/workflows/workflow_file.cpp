@@ -210,10 +210,15 @@ class Reader : public DocumentReader {
       }
       for (std::size_t n = 0; n < task.depends_on.size(); ++n) {
         const std::string& need = task.depends_on[n];
-        if (times.contains(need) && need != task.id) continue;
-        problem(path + ".depends_on[" + std::to_string(n) + "] is \"" + printable(need) +
-                (need == task.id ? "\", the task itself" : "\", which does not exist") +
-                allowed_are(ids));
+        const std::string which =
+            path + ".depends_on[" + std::to_string(n) + "] is \"" + printable(need);
+        const auto here = task.depends_on.begin() + static_cast<std::ptrdiff_t>(n);
+        if (std::find(task.depends_on.begin(), here, need) != here) {
+          problem(which + "\" twice; allowed is each task once");
+        } else if (!times.contains(need) || need == task.id) {
+          problem(which + (need == task.id ? "\", the task itself" : "\", which does not exist") +
+                  allowed_are(ids));
+        }
       }
     }
   }

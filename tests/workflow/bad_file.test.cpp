@@ -204,6 +204,8 @@ TEST_CASE("tasks of a file that cannot be done are refused with what is wrong",
            tasks("[{id: " + std::string(200, 'x') + ", description: d}]", {"1 to 128"}),
            task("depends_on: [x]", {"depends_on[0] is \"x\", the task itself; allowed are"}),
            task("depends_on: [y]", {"depends_on[0] is \"y\", which does not exist; allowed are x"}),
+           tasks("[{id: x, description: d}, {id: y, description: d, depends_on: [x, x]}]",
+                 {"tasks[1].depends_on[1] is \"x\" twice; allowed is each task once"}),
            task("depends_on: x", {"depends_on is \"x\"; allowed is a list of texts"}),
            tasks("[{id: x, description: d, depends_on: [y]}, {id: y, description: d, depends_on: "
                  "[z]}, {id: z, description: d, depends_on: [x]}]",

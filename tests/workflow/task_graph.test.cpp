@@ -150,6 +150,12 @@ TEST_CASE("circles, unknown tasks and strangers are refused before anything runs
   check_graph_refused(telling().task({.id = "a", .depends_on = {"a"}}), "itself");
   check_graph_refused(telling().task({.id = "a", .depends_on = {"bb"}}), "\"bb\"");
   check_graph_refused(telling().task({.id = "a"}).task({.id = "a"}), "twice");
+  check_graph_refused(telling().task({.id = "a"}).task({.id = "b", .depends_on = {"a", "a"}}),
+                      "task \"b\" depends on \"a\" twice");
+  check_graph_refused(telling()
+                          .task({.id = "a"})
+                          .task({.id = "b", .depends_on = {"a"}, .context_from = {"a", "a"}}),
+                      "task \"b\" has the context \"a\" twice");
   check_graph_refused(telling().task({.id = "a", .assignee = "tellar"}), "did you mean \"teller\"");
   check_graph_refused(telling(), "no tasks");
 }

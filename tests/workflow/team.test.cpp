@@ -119,6 +119,8 @@ TEST_CASE("a patch with a circle, a stranger or too much in it is refused, and n
   refused(plan({{{"id", "x"}, {"assignee", "bobb"}}}), "did you mean \"bob\"");
   refused(plan({{{"id", "x"}}, {{"id", "y"}}, {{"id", "z"}}}), "allowed are 2");
   refused(plan({{{"id", "x"}, {"depends_on", {"q"}}}}), "\"q\"");
+  refused(plan({{{"id", "x"}}, {{"id", "y"}, {"depends_on", {"x", "x"}}}}),
+          "task \"y\" depends on \"x\" twice");
   refused({{"supersede", {"x"}}}, "\"x\"");
   refused(3, "object");
   refused({{"adds", Json::array()}}, "did you mean \"add\"");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Finds unknown members of a plan or patch. Private.
+// Finds unknown members and repeated names in a plan or patch. Private.
 
 #include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
@@ -22,6 +22,13 @@ namespace triage::inline v0_1::workflow::detail {
            triage::detail::allowed_names(one.key(), allowed);
   }
   return std::nullopt;
+}
+
+// A name that a list has twice; of several, the first by their letters.
+[[nodiscard]] inline std::optional<std::string> named_twice(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  return twice == names.end() ? std::nullopt : std::optional(*twice);
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

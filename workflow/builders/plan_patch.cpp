@@ -149,7 +149,11 @@ Result<void> check_added(const PlanRules& rules, const PlanPatch& patch) {
   }
   for (const auto& [id, task] : patch.added) {
     TRIAGE_TRYV(check_assignee(id, task.at("assignee").get<std::string>(), rules));
-    for (const std::string& need : names_in(task.at("depends_on"))) {
+    const std::vector<std::string> needs = names_in(task.at("depends_on"));
+    if (const auto twice = named_twice(needs)) {
+      return wrong_patch("task \"" + id + "\" depends on \"" + printable(*twice) + "\" twice");
+    }
+    for (const std::string& need : needs) {
       if (is_known(need, rules, patch)) continue;
       return wrong_patch("task \"" + id + "\" depends on \"" + printable(need) + "\"" +
                          triage::detail::allowed_names(need, all_tasks(rules, patch)));

@@ -240,17 +240,19 @@ Result<void> TaskGraph::check() const {
   const std::set<std::string> known(ids.begin(), ids.end());
   if (!twice_.empty()) return wrong_graph("agent \"" + printable(twice_) + "\" is twice there");
   if (tasks_.empty()) return wrong_graph("task graph \"" + printable(id_) + "\" has no tasks");
-  if (known.size() != ids.size()) {
-    std::sort(ids.begin(), ids.end());
-    return wrong_graph("task \"" + printable(*std::adjacent_find(ids.begin(), ids.end())) +
-                       "\" is twice there");
+  if (const auto twice = detail::named_twice(ids)) {
+    return wrong_graph("task \"" + printable(*twice) + "\" is twice there");
   }
   for (const Task& task : tasks_) {
     const std::string which = "task \"" + printable(task.id) + "\"";
     const std::set<std::string> needs(task.depends_on.begin(), task.depends_on.end());
     if (needs.contains(task.id)) return wrong_graph(which + " depends on itself");
-    if (needs.size() != task.depends_on.size())
-      return wrong_graph(which + " depends on one task twice");
+    if (const auto twice = detail::named_twice(task.depends_on)) {
+      return wrong_graph(which + " depends on \"" + printable(*twice) + "\" twice");
+    }
+    if (const auto twice = detail::named_twice(task.context_from)) {
+      return wrong_graph(which + " has the context \"" + printable(*twice) + "\" twice");
+    }
     for (const std::string& need : needs) {
       if (!known.contains(need)) {
         return wrong_graph(which + " depends on \"" + printable(need) + "\", which does not exist" +

@@ -144,8 +144,8 @@ class TaskGraph {
   [[nodiscard]] Json json() const;
 
   // Errors: Errc::invalid_argument for a cycle (with its path), a task that depends on itself or on
-  // an unknown task, a context of one that does not come before it, a task or agent that is twice
-  // there, an unknown assignee; and those of WorkflowBuilder::build().
+  // an unknown task, a context of one that does not come before it, a task, a dependency, a context
+  // or an agent that is twice there, an unknown assignee; and those of WorkflowBuilder::build().
   [[nodiscard]] Result<Workflow> build() const;
   // The progress of a run, from its store if it has one; may be called while the run is in progress
   // (in_progress: running in this object). In the order of the tasks. inside: the path of this

@@ -27,9 +27,10 @@ struct TeamQuestion {
 
 // The coordinator answers with a patch: {"add": [{"id", "description", "depends_on", "assignee"}],
 // "retarget": {TASK: AGENT}, "supersede": [TASK]}. Nothing of a patch is applied if it names
-// unknown things, makes a cycle, touches a task that has started or exceeds the limits: the
-// coordinator is asked again, and the run fails when max_patches are used up. An accepted patch is
-// stored before its tasks start. Inside a workflow, each message is a goal with a plan of its own.
+// unknown things, or a dependency of a task twice, makes a cycle, touches a task that has started
+// or exceeds the limits: the coordinator is asked again, and the run fails when max_patches are
+// used up. An accepted patch is stored before its tasks start. Inside a workflow, each message is a
+// goal with a plan of its own.
 //
 // It works in supersteps: all tasks that are ready are handed out together, and those that depend
 // on them start when all have ended; until then an open question holds up the others. Each task of
