@@ -162,6 +162,63 @@ TEST_CASE("a label of a flow may have a slash", "[workflow][flow]") {
   CHECK(result.value().value() == "b heard needs/edit");
 }
 
+namespace {
+
+// "b" tells which of these labels it has heard of the router, which says all of them in turn.
+std::vector<std::string> heard_by_one(const std::vector<std::string>& labels) {
+  std::vector<std::string> heard;
+  Flow flow("flow");
+  flow.start("a", stateless([&](const Json&, Context& context) {
+               for (const std::string& label : labels) context.send(label);
+             }))
+      .router("r", "a", [](const std::string& label) { return label; })
+      .listen("b", any_of(labels), stateless([&](const std::string& label) {
+                heard.push_back(label);
+                return label;
+              }));
+  REQUIRE_OK(WorkflowRun(built(flow)).run(nullptr));
+  return heard;
+}
+
+}  // namespace
+
+TEST_CASE("any two labels of a flow may be listened for by one method", "[workflow][flow]") {
+  for (const std::vector<std::string>& labels : std::vector<std::vector<std::string>>{
+           {"a/b", "a%2Fb"}, {"a/b", "a%2Fb", "a%252Fb", "%"}, {"a%2Fb", "/", "%2F"}}) {
+    CHECK(heard_by_one(labels) == labels);
+  }
+}
+
+TEST_CASE("any two labels of a flow may be joined", "[workflow][flow]") {
+  // The second one is what the first one's stand-in would be called.
+  const std::vector<std::string> labels{"x y", "x-y.28ae8551f8419e3d"};
+  Flow flow("flow");
+  flow.start("a", stateless([&](const Json&, Context& context) {
+               for (const std::string& label : labels) context.send(label);
+             }))
+      .router("r", "a", [](const std::string& label) { return label; })
+      .listen("b", all_of(labels), [](const Json& all) { return all; });
+  const auto done = WorkflowRun(built(flow)).run(nullptr);
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == Json(labels));
+}
+
+TEST_CASE("labels of a flow that do not collide keep the names that stored runs know",
+          "[workflow][flow]") {
+  Flow flow("flow");
+  flow.start("a", [](const int& n) { return n; })
+      .router("r", "a", [](const int&) { return std::string("50%"); })
+      .listen("b", any_of({"50%", "a/b", "plain"}), [](const std::string& label) { return label; })
+      .listen("c", "a%2Fb", [](const std::string& label) { return label; })
+      .listen("d", all_of({"x y", "plain"}), [](const Json& all) { return all; });
+  const auto workflow = built(flow);
+  for (const char* part : {"edge r=50%->b", "edge r=a%2Fb->b", "edge r=plain->b", "edge r=a%2Fb->c",
+                           "executor label:plain", "executor label:x-y.28ae8551f8419e3d"}) {
+    INFO(part);
+    CHECK(workflow.fingerprint().contains(part));
+  }
+}
+
 TEST_CASE("an agent of a crew, a task list or a team may ask a person", "[workflow][crew]") {
   const auto ask = [](const TaskInput& task, Context& context) {
     return task.id + ": " + context.request<std::string>("review", task.description);
