@@ -358,6 +358,11 @@ Result<void> Driver::settle(Ended ended) {
       migrated->second.value("after", 0) == delivery.occurrence) {
     added = take_migrated(delivery, migrated->second);
   }
+  if (retrying_ && !ended.unsaved) {
+    const Json* before =
+        before_.find(finished_key(plan_.nodes[delivery.node].path, delivery.occurrence));
+    if (before != nullptr && !before->is_null()) looked_at(1);
+  }
   scheduler_.settle(delivery, std::move(ended.finished.sent));
   return added;
 }

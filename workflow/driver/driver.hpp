@@ -181,6 +181,7 @@ class Driver {
   void note_rollback(const Driven& driven);
   void note_timeline(Driven& driven);
   void note_verify();
+  void looked_at(std::size_t stored);
   [[nodiscard]] bool go_on_within_budget();
   [[nodiscard]] Error budget_spent(Driven& driven);
   [[nodiscard]] Error deadline_passed(Driven& driven);
@@ -220,7 +221,9 @@ class Driver {
   // Nothing more may start: the budget is spent, or the deadline has passed.
   std::atomic<bool> spent_{false};
   std::atomic<bool> late_{false};
-  bool verify_ = false;  // Some of what is stored may be outdated.
+  bool verify_ = false;       // Some of what is stored may be outdated.
+  bool retrying_ = false;     // … because something failed, and that is stored.
+  std::size_t doubtful_ = 0;  // Deliveries stored before that have not been looked at since.
   // Only the thread at the helm sees what follows: the driver's, or one that ended a delivery while
   // no other was at the helm. Deliveries that end meanwhile are left to it, so nobody waits.
   Result<void> steered_ = outcome::success();

@@ -17,14 +17,30 @@ using triage::detail::store_now;
 // What is tried again may end differently, and then what was derived from it does not count.
 // Stored, because the run may be interrupted when only the first of these has been tried again.
 void Driver::note_verify() {
-  const bool known = before_.contains(edits_key) || before_.contains(retried_key);
+  retrying_ = before_.contains(retried_key);
+  const bool known = retrying_ || before_.contains(edits_key);
   verify_ = known;
   each_of(before_, withheld_prefix,
           [&](const std::string&, const Json& since) { verify_ |= !since.is_null(); });
   each_of(before_, finished_prefix, [&](const std::string&, const Json& finished) {
+    if (!finished.is_null()) ++doubtful_;
     if (finished.is_object() && finished.contains("failed")) verify_ |= options_.retry_failed;
   });
-  if (verify_ && !known) attempt_.update_state(Json{{std::string(retried_key), true}});
+  if (verify_ && !known) {
+    attempt_.update_state(Json{{std::string(retried_key), true}});
+    retrying_ = true;
+  }
+  looked_at(0);
+}
+
+// So many deliveries that were stored before have been verified, made anew or dropped. With the
+// last one the retry has come to its end: later goes need not verify what they find.
+void Driver::looked_at(std::size_t stored) {
+  if (!retrying_) return;
+  doubtful_ -= stored;
+  if (doubtful_ > 0) return;
+  attempt_.remove_state(retried_key);
+  retrying_ = false;
 }
 
 // A finished delivery is not run again, unless something it read has changed. True if it was taken

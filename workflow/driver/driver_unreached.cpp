@@ -54,7 +54,9 @@ void Driver::drop_unreached() {
       attempt_.remove_state(std::string(request_prefix) + one.id);
     }
   }
-  if (!dropped.empty()) attempt_.update_state(std::move(dropped));
+  const std::size_t gone = dropped.size();
+  if (gone > 0) attempt_.update_state(std::move(dropped));
+  looked_at(gone);
 }
 
 }  // namespace triage::inline v0_1::workflow::detail
