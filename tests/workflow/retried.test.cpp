@@ -135,6 +135,21 @@ TEST_CASE("a run that waits for an answer after a retry trusts what it has found
   CHECK_FALSE(is_marked(*store));
 }
 
+TEST_CASE("a question that is asked again after a failure may be answered",
+          "[workflow][tasks][retried]") {
+  Program program{.tasks = {{.id = "asks"}}, .asks = true};
+  const auto store = memory();
+  CHECK(goes_on(program, store).rfind("suspended", 0) == 0);
+  program.fails = {"asks"};
+  CHECK(goes_on(program, store).rfind("escalated", 0) == 0);
+  program.fails.clear();
+  CHECK(goes_on(program, store).rfind("suspended", 0) == 0);
+  WorkflowRun run(built(program.graph()), {.run_id = "w", .store = store});
+  REQUIRE_OK(run.answer("asks/1/n/1", 3));
+  REQUIRE_OK(run.resume());
+  CHECK_FALSE(is_marked(*store));
+}
+
 TEST_CASE("a retry that waits is not at its end while others wait behind it",
           "[workflow][tasks][retried]") {
   const Task z{.id = "z"};

@@ -102,13 +102,15 @@ Result<bool> Driver::go_on_without_answers() {
 void Driver::store_asked(const Ended& ended) {
   Json patch = Json::object();
   for (const Asked& asked : ended.asked) {
+    // It has failed before, or had been answered in the origin of a branch.
+    const std::string finished = finished_key(asked.executor, ended.delivery.occurrence);
+    const Json* before = before_.find(finished);
+    if (before != nullptr && !before->is_null()) patch[finished] = nullptr;
     const auto known = requests_.find(asked.id);
     if (known && known->branch == asked.branch && known->anew == asked.anew) continue;
     patch[std::string(request_prefix) + asked.id] = asked_json(asked);
     const std::string answer = std::string(answer_prefix) + asked.id;
     if (answers_.contains(asked.id)) patch[answer] = nullptr;  // That was to another question.
-    const std::string finished = finished_key(asked.executor, ended.delivery.occurrence);
-    if (before_.contains(finished)) patch[finished] = nullptr;  // As the origin of a branch had.
   }
   if (patch.empty()) return;
   attempt_.update_state(std::move(patch));
