@@ -26,13 +26,40 @@ TaskGraph list_of(Tasks tasks, const std::set<std::string>& fails = {}) {
   return graph;
 }
 
+// The store of a run in which "a" has failed.
+std::shared_ptr<CheckpointStore> failed_run_of(const Tasks& tasks) {
+  auto store = memory();
+  CHECK_FALSE(WorkflowRun(built(list_of(tasks, {"a"})), {.run_id = "w", .store = store})
+                  .run(nullptr)
+                  .has_value());
+  return store;
+}
+
+// As an earlier version has stored it, which kept only a hash of the tasks that depend on none.
+std::shared_ptr<CheckpointStore> of_earlier_version(CheckpointStore& store) {
+  const JournalReading reading = store.read("w", {}).value();
+  std::vector<Record> records;
+  for (const Record& record : reading.records) {
+    Json body = record.body().value();
+    if (record.kind() == RecordKind::run_started) {
+      Json& stored = body.at("task").at("parts");
+      Json parts = Json::parse(stored.get<std::string>());
+      REQUIRE(parts.erase("starts") == 1);
+      stored = parts.dump();
+    }
+    records.emplace_back(record.seq(), record.kind(), record.time(),
+                         std::make_shared<const Json>(std::move(body)));
+  }
+  auto older = MemoryStore::create();
+  const Lease lease = older->start(reading.info, records).value();
+  REQUIRE_OK(older->release(lease));
+  return older;
+}
+
 // A run of `before` in which "a" fails, continued with `now`, in which nothing fails.
 Result<WorkflowResult> goes_on(const Tasks& before, const Tasks& now,
                                std::map<std::string, Json>* outputs = nullptr) {
-  const auto store = memory();
-  CHECK_FALSE(WorkflowRun(built(list_of(before, {"a"})), {.run_id = "w", .store = store})
-                  .run(nullptr)
-                  .has_value());
+  const auto store = failed_run_of(before);
   const TaskGraph graph = list_of(now);
   WorkflowRun run(built(graph), {.run_id = "w", .store = store});
   auto done = run.resume();
@@ -168,4 +195,79 @@ TEST_CASE("a task that depends on none may be added to a run that is not finishe
   WorkflowRun branch(built(list_of(now)), {.run_id = "b", .store = store});
   REQUIRE_OK(branch.fork(last_checkpoint(origin), {}));
   CHECK(called(branch) == std::set<std::string>{"new", "after"});
+}
+
+TEST_CASE("a task that depends on none may be gone, or depend on another, if it has not run",
+          "[workflow][tasks]") {
+  std::map<std::string, Json> outputs;
+  const Tasks before{{.id = "z"}, {.id = "a"}, {.id = "b", .depends_on = {"a"}}};
+  REQUIRE_OK(goes_on(before, {before[0]}, &outputs));
+  CHECK(outputs == std::map<std::string, Json>{{"z", "z[]"}});
+
+  REQUIRE_OK(goes_on(before, {before[0], {.id = "b"}}, &outputs));
+  CHECK(outputs.at("b") == "b[]");
+
+  const Tasks after_new{{.id = "new"},
+                        before[0],
+                        {.id = "a", .depends_on = {"new"}},
+                        {.id = "b", .depends_on = {"a"}}};
+  REQUIRE_OK(goes_on(before, after_new, &outputs));
+  CHECK(outputs.at("a") == "a[new]");
+  CHECK(outputs.at("b") == "b[a]");
+
+  REQUIRE_OK(goes_on(before, {before[2], before[1], before[0]}, &outputs));  // In another order.
+  CHECK(outputs.at("b") == "b[a]");
+}
+
+TEST_CASE("a task that depends on none and has run may neither be gone nor depend on another",
+          "[workflow][tasks]") {
+  const auto refused = [](const Tasks& before, const Tasks& now, const std::string& says) {
+    const auto done = goes_on(before, now);
+    CHECK_ERRC(Errc::conflict, done);
+    CHECK_THAT(done.error().detail, ContainsSubstring(says));
+  };
+  const Tasks before{{.id = "z"}, {.id = "a"}};
+  refused(before, {before[1]}, ": executor z (gone);");
+  refused(before, {{.id = "new"}, {.id = "z", .depends_on = {"new"}}, before[1]},
+          ": start z (gone);");
+  // As for any other task, what it comes to depend on must not have run either.
+  refused(before, {before[0], {.id = "a", .depends_on = {"z"}}}, ": edge z->a (new);");
+  // One that its condition has left out stays so.
+  const Tasks left_out{{.id = "s", .condition = [](const TaskInput&) { return false; }},
+                       {.id = "a"}};
+  refused(left_out, {{.id = "new"}, {.id = "s", .depends_on = {"new"}}, {.id = "a"}},
+          ": start s (gone);");
+
+  const auto store = memory();
+  REQUIRE_OK(WorkflowRun(built(list_of(before)), {.run_id = "w", .store = store}).run(nullptr));
+  CHECK_ERRC(Errc::conflict,
+             WorkflowRun(built(list_of({before[0]})), {.run_id = "w", .store = store}).resume());
+}
+
+TEST_CASE("a run that goes on with other first tasks keeps them", "[workflow][tasks]") {
+  const auto store = failed_run_of({{.id = "z"}, {.id = "a"}});
+  const auto goes_on_with = [&](const Tasks& tasks, const std::set<std::string>& fails) {
+    return WorkflowRun(built(list_of(tasks, fails)), {.run_id = "w", .store = store}).resume();
+  };
+  CHECK_ERRC(Errc::escalated, goes_on_with({{.id = "z"}, {.id = "c"}}, {"c"}));
+  CHECK_ERRC(Errc::escalated, goes_on_with({{.id = "z"}, {.id = "d"}}, {"d"}));
+  REQUIRE_OK(goes_on_with({{.id = "z"}, {.id = "d"}}, {}));
+}
+
+TEST_CASE("a run of an earlier version may only get tasks that depend on none",
+          "[workflow][tasks]") {
+  const Tasks before{{.id = "z"}, {.id = "a"}};
+  const auto store = failed_run_of(before);
+  const auto goes_on_with = [&](const Tasks& tasks) {
+    return WorkflowRun(built(list_of(tasks)), {.run_id = "w", .store = of_earlier_version(*store)})
+        .resume();
+  };
+  REQUIRE_OK(goes_on_with(before));
+  REQUIRE_OK(goes_on_with({before[0], before[1], {.id = "new"}}));
+  for (const Tasks& now :
+       {Tasks{before[0]}, Tasks{before[0], {.id = "new"}, {.id = "a", .depends_on = {"new"}}}}) {
+    const auto refused = goes_on_with(now);
+    CHECK_ERRC(Errc::conflict, refused);
+    CHECK_THAT(refused.error().detail, ContainsSubstring(": workflow (changed);"));
+  }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan.hpp"
 #include "base/digest.hpp"
+#include "triage/detail/joined.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -151,6 +152,9 @@ void WorkflowBody::share_capacities() {
 void WorkflowBody::print(const WorkflowSpec& spec, const std::string& prefix) {
   fingerprint_["workflow" + (prefix.empty() ? "" : " " + prefix)] =
       workflow_mark(spec, spec.starts);
+  if (prefix.empty() && spec.options.schedule == Schedule::eager) {
+    fingerprint_[starts_part] = triage::detail::joined(spec.starts, {}, ",");
+  }
   for (const NodeSpec& node : spec.nodes) {
     const std::string path = within(prefix, node.id);
     if (node.nested) {

@@ -83,6 +83,8 @@ class WorkflowBody {
   mutable ResourceQueue resource_queue_{};  // No part of the value.
 };
 
+// The part of a fingerprint that names the starts of an eager workflow, with commas between them.
+inline constexpr const char* starts_part = "starts";
 // A version as a fingerprint has it: long ones are shortened.
 [[nodiscard]] std::string version_mark(const std::string& version);
 // The mark of the workflow itself, as it is if these are its starts.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "compatible.hpp"
 #include "definition/task_outputs.hpp"
+#include "triage/detail/joined.hpp"
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct Activated {
   std::set<std::string, std::less<>> edges{};      // That carried a message.
   std::set<std::string, std::less<>> ports{};      // At which somebody was asked.
   std::set<std::string, std::less<>> left_out{};   // Tasks of a finished run that did nothing.
+  std::set<std::string, std::less<>> skipped{};    // Tasks of any run that did nothing.
 
   // The executor with this path, or one nested in it.
   [[nodiscard]] bool within(const std::string& path) const {
@@ -87,6 +90,7 @@ Activated activated_in(const State& state, bool finished) {
   for (const auto& [path, record] : left_out) {
     if (senders.contains(path) || finished) take_edges(*record);
     if (finished) found.left_out.insert(path);
+    found.skipped.insert(path);
   }
   for (auto one = values.lower_bound(request_prefix);
        one != values.end() && one->first.rfind(request_prefix, 0) == 0; ++one) {
@@ -114,18 +118,50 @@ bool had_its_turn(const Plan& plan, const Activated& activated, const std::strin
   });
 }
 
-// Whether the task list differs only by tasks that depend on none and are new to the run. What
-// others in an eager workflow got does not change with them.
-bool only_begins_more(const Plan& plan, const std::string& part, const Json& known) {
-  const WorkflowSpec& spec = *plan.scopes.front().spec;
-  if (part != "workflow" || spec.options.schedule != Schedule::eager) return false;
+// The tasks that a stored list begins with; none if it is no list. Earlier versions stored only a
+// hash of them: then those of today that the run knows.
+std::vector<std::string> stored_starts(const WorkflowSpec& spec, const Json& known) {
   std::vector<std::string> starts;
+  if (const auto stored = known.find(starts_part); stored != known.end() && stored->is_string()) {
+    std::istringstream names(stored->get<std::string>());
+    for (std::string name; std::getline(names, name, ',');) starts.push_back(name);
+    return starts;
+  }
   for (const std::string& start : spec.starts) {
     const bool is_known =
         known.contains("executor " + start) || known.contains("workflow " + start);
     if (is_known) starts.push_back(start);
   }
-  return known.at(part) == workflow_mark(spec, starts);
+  return starts;
+}
+
+// Whether the workflow itself differs only by the tasks that it begins with. What others in an
+// eager workflow got does not change with them.
+bool only_begins_otherwise(const Plan& plan, const std::string& part, const Json& known) {
+  const WorkflowSpec& spec = *plan.scopes.front().spec;
+  if (part != "workflow" || spec.options.schedule != Schedule::eager) return false;
+  return known.at(part) == workflow_mark(spec, stored_starts(spec, known));
+}
+
+// Of the tasks that begin in only one of the stored list and today's: those that had their turn.
+std::vector<std::string> begun_otherwise(const Plan& plan, const Activated& activated,
+                                         const Json& known) {
+  const WorkflowSpec& spec = *plan.scopes.front().spec;
+  const std::vector<std::string> stored = stored_starts(spec, known);
+  const std::set<std::string> before(stored.begin(), stored.end());
+  const std::set<std::string> now(spec.starts.begin(), spec.starts.end());
+  std::vector<std::string> differing;
+  for (const std::string& start : before) {
+    const bool is_there = plan.node_of.contains(start) || plan.scope_of.contains(start);
+    if (!is_there || now.contains(start)) continue;  // A part of its own says that it is gone.
+    const bool had_its_turn = activated.within(start) || activated.skipped.contains(start);
+    if (had_its_turn) differing.push_back("start " + start + " (gone)");
+  }
+  for (const std::string& start : now) {
+    if (before.contains(start) || !activated.within(start)) continue;
+    differing.push_back("start " + start + " (new)");
+  }
+  return differing;
 }
 
 bool migrates(const Plan& plan, const std::string& part, const Json& known) {
@@ -203,17 +239,22 @@ Result<void> check_parts(const RunId& run, const Json& started_with, const State
   } catch (const std::exception& e) {
     return damaged_run(run, e.what());
   }
-  std::string differing;
+  std::vector<std::string> differing;
   const auto differs = [&](const std::string& part, const std::string& how) {
     if (!had_its_turn(plan, activated, part) || migrates(plan, part, known)) return;
-    differing += (differing.empty() ? "" : ", ") + part + " (" + how + ")";
+    differing.push_back(part + " (" + how + ")");
   };
   for (const auto& [part, mark] : parts) {
+    if (part == starts_part) continue;
     const auto found = known.find(part);
     if (found == known.end()) {
       // Who was asked at a port had one: its mark is newer than the run.
       if (part.rfind("port ", 0) != 0) differs(part, "new");
-    } else if (*found != mark && (finished || !only_begins_more(plan, part, known))) {
+    } else if (*found != mark && !finished && only_begins_otherwise(plan, part, known)) {
+      for (const std::string& start : begun_otherwise(plan, activated, known)) {
+        differing.push_back(start);
+      }
+    } else if (*found != mark) {
       const std::string path = part.substr(part.find(' ') + 1);
       const std::string before = version_in(known, path);
       const std::string now = version_in(parts, path);
@@ -222,12 +263,13 @@ Result<void> check_parts(const RunId& run, const Json& started_with, const State
     }
   }
   for (const auto& [part, mark] : known.items()) {
-    if (!parts.contains(part)) differs(part, "gone");
+    if (part != starts_part && !parts.contains(part)) differs(part, "gone");
   }
   if (differing.empty()) return outcome::success();
   return Error{
       Errc::conflict,
-      "run \"" + run + "\" was made by another workflow, or another version: " + differing +
+      "run \"" + run + "\" was made by another workflow, or another version: " +
+          triage::detail::joined(differing) +
           "; only parts that have not had their turn may differ, unless a program migrates "
           "or forces them"};
 }

@@ -171,8 +171,8 @@ struct WorkflowSpec {
 class Workflow {
  public:
   [[nodiscard]] const std::string& id() const noexcept;
-  // Hashes by part ("executor plan", "edge a->b", "workflow"). A run can only resume if they are
-  // equal.
+  // Hashes by part ("executor plan", "edge a->b", "workflow"), and the ids of an eager workflow's
+  // "starts". A run can only resume if they are equal, but for parts that have not had their turn.
   [[nodiscard]] const std::map<std::string, std::string>& fingerprint() const noexcept;
   // The paths of all executors, nested ones as "outer/inner", in merge order.
   [[nodiscard]] std::vector<std::string> executors() const;
