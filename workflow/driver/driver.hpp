@@ -147,6 +147,9 @@ class Driver {
   [[nodiscard]] bool gave_up(const Ended& ended) const;
   void call_once(Ended& ended, Attempt& inner);
   void call_under_policy(Ended& ended);
+  [[nodiscard]] std::string ways_out(std::size_t node) const;
+  [[nodiscard]] Json own_result(const Ended& ended) const;
+  [[nodiscard]] bool is_result(const Delivery& delivery, const Json& left) const;
   void take_result(Ended& ended, bool called, Result<Json> done);
   [[nodiscard]] std::string outdated(const Delivery& delivery) const;
   [[nodiscard]] Json executor_task(const Delivery& delivery) const;

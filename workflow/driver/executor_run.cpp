@@ -4,6 +4,7 @@
 #include "base/digest.hpp"
 #include "base/run_catching.hpp"
 #include "driver.hpp"
+#include "schedule/router.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
@@ -14,6 +15,8 @@ namespace triage::inline v0_1::workflow::detail {
 namespace {
 
 using Inner = std::function<Result<Json>(const Json&, Attempt&)>;
+
+constexpr const char* ways_out_key = "ways_out";  // Beside what is stored of a delivery.
 
 std::string requests_of(const std::string& path, int occurrence) {
   return path + "/" + std::to_string(occurrence) + "/";
@@ -41,15 +44,15 @@ struct ExecutorRun {
   const RunId& id;
   const Json& task;
   const ResumeOptions& options;
-  bool retries;        // Even if it had failed before.
-  const bool& called;  // Whether the executor was called.
+  bool retries;                                    // Even if it had failed before.
+  const bool& called;                              // Whether the executor was called.
+  const std::function<bool(const Json&)>& counts;  // Whether a recorded result does.
 };
 
 // Begins it or goes on with it.
 Result<Json> result_of_run(const TriageAgent<Inner>& agent, const ExecutorRun& run) {
   Result<Json> done = agent.run_or_resume(run.id, run.task, run.options);
-  // It asked and has no answer yet, or its hook failed and its state was lost.
-  if (done && !run.called && done.value().is_null()) {
+  if (done && !run.called && !run.counts(done.value())) {
     TRIAGE_TRYV(triage::detail::run_catching([&] { return run.store.erase(run.id); }));
     done = agent.run_or_resume(run.id, run.task, run.options);
   }
@@ -94,10 +97,8 @@ FailurePolicy Driver::for_the_workflow(const ExecutorOptions& own, Ended& ended)
                                             " (and the fallback: " + finished.error().detail + ")");
           }
           // The executor's run ends with what is stored of a delivery, like any other.
-          Json none;
           action.value = std::make_shared<const Json>(
-              stored_form({.delivery = ended.delivery, .finished = std::move(finished).value()},
-                          {.fresh = none}));
+              own_result({.delivery = ended.delivery, .finished = std::move(finished).value()}));
           return action;
         }
         const bool rolls_back = action.kind == RecoveryAction::Kind::rollback &&
@@ -191,6 +192,40 @@ Json Driver::executor_task(const Delivery& delivery) const {
   return task;
 }
 
+// Where an executor's messages may go: the marks of its edges.
+std::string Driver::ways_out(std::size_t node) const {
+  std::string marks;
+  for (const auto* exits : {&plan_.nodes[node].edges, exits_of_output(plan_, node)}) {
+    if (exits == nullptr) continue;
+    for (const Exit& exit : *exits) {
+      const std::string part = "edge " + plan_.edges[exit.edge].name;
+      marks += part + "\n" + body_.fingerprint().at(part) + "\n";
+    }
+  }
+  return triage::detail::digest(marks).substr(0, 16);
+}
+
+// The result of an executor's own run: in full, because the parts of a run that was rolled back may
+// be gone by then.
+Json Driver::own_result(const Ended& ended) const {
+  Json none;
+  Json result = stored_form(ended, {.fresh = none});
+  result[ways_out_key] = ways_out(ended.delivery.node);
+  return result;
+}
+
+// Whether what an executor's own run has left is the delivery's result. It is not if the executor
+// asked and has no answer yet, or if its hook failed and its state was lost (a null), nor if its
+// messages would go along other edges now.
+bool Driver::is_result(const Delivery& delivery, const Json& left) const {
+  if (left.is_null()) return false;
+  if (left.is_object() && left.contains(ways_out_key)) {
+    return left[ways_out_key] == ways_out(delivery.node);
+  }
+  const auto earlier = from_stored(plan_, parts_, "", left);  // Of an earlier version.
+  return earlier || earlier.error().code != Errc::conflict;
+}
+
 // A separate run keeps counting attempts after a crash. Its result is the delivery's stored form,
 // so that a delivery stored only there is not run again.
 void Driver::call_under_policy(Ended& ended) {
@@ -204,11 +239,8 @@ void Driver::call_under_policy(Ended& ended) {
     call_once(ended, inner);
     if (ended.thrown) std::rethrow_exception(ended.thrown);
     if (ended.error) return *ended.error;
-    // Nothing to be taken for the delivery's result; see result_of_run().
     if (ended.status == Status::parked || ended.unsaved) return Json();
-    // In full, because the parts of a run that was rolled back may be gone by then.
-    Json none;
-    return stored_form(ended, {.fresh = none});
+    return own_result(ended);
   };
   const NodeSpec& node = *plan_.nodes[ended.delivery.node].spec;
   const ExecutorOptions& own = node.options;
@@ -227,9 +259,13 @@ void Driver::call_under_policy(Ended& ended) {
   const Json task = executor_task(ended.delivery);
   const RunId id = options_.store ? inner_run_id(attempt_.run_id(), show(task)) : RunId();
   const bool retries = options_.retry_failed || decided.newest;
+  const std::function<bool(const Json&)> counts = [&](const Json& left) {
+    return is_result(ended.delivery, left);
+  };
   Result<Json> done =
-      options_.store ? result_of_run(agent, {*options_.store, id, task, options, retries, called})
-                     : agent.run(task, options.run);
+      options_.store
+          ? result_of_run(agent, {*options_.store, id, task, options, retries, called, counts})
+          : agent.run(task, options.run);
   take_result(ended, called, std::move(done));  // Only now is it known whether it was called.
 }
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Processes that die when an executor's own run has ended, but before its workflow's run knows.
+#include "kit.hpp"
+#include "support/crashed.hpp"
+#include "triage/policies/fallback.hpp"
+#include "triage/policies/retry.hpp"
+
+#include <atomic>
+
+using namespace triage;
+using namespace triage::workflow;
+using namespace triage::test;
+
+namespace {
+
+// Another run as it is there; without what only this version stores, if it is to be an earlier
+// version's.
+void copy_run(CheckpointStore& from, CheckpointStore& to, const RunId& id, bool earlier) {
+  const JournalReading reading = from.read(id, {}).value();
+  std::vector<Record> records;
+  for (const Record& record : reading.records) {
+    Json body = record.body().value();
+    if (earlier && record.kind() == RecordKind::finished) {
+      REQUIRE(body.at("result").erase("ways_out") == 1);
+    }
+    records.emplace_back(record.seq(), record.kind(), record.time(),
+                         std::make_shared<const Json>(std::move(body)));
+  }
+  const Lease lease = to.start(reading.info, records).value();
+  REQUIRE_OK(to.append(lease, {}, reading.info.status));
+  REQUIRE_OK(to.release(lease));
+}
+
+// "a" has a policy; its message goes to some of "b" and "c".
+struct Graph {
+  std::atomic<int> calls{0};
+  std::atomic<int> effects{0};
+  bool falls_back = false;
+
+  [[nodiscard]] Workflow leading_to(const std::set<std::string>& targets) {
+    FailurePolicy policy;
+    policy.otherwise(falls_back ? fallback(5) : retry({.max_attempts = 2}));
+    const auto passes_on = [](const int& n, Context& context) {
+      return context.executor() + std::to_string(n);
+    };
+    WorkflowBuilder builder("w");
+    builder.executor("a", stateless([this](const int& n, Context& context) {
+                       ++calls;
+                       context.effect("act", [&] { return ++effects; });
+                       if (falls_back) throw std::runtime_error("no");
+                       return n;
+                     }),
+                     {.policy = policy});
+    for (const std::string& target : targets) {
+      builder.executor(target, passes_on).edge("a", target);
+    }
+    return built(builder.start("a"));
+  }
+  [[nodiscard]] std::shared_ptr<CheckpointStore> crashed(const std::set<std::string>& targets,
+                                                         bool earlier) {
+    const auto store = MemoryStore::create();
+    REQUIRE_OK(WorkflowRun(leading_to(targets), {.run_id = "w", .store = store}).run(5));
+    const JournalReading reading = store->read("w", {}).value();
+    Sequence before = 0;
+    for (const Record& record : reading.records) {
+      if (record.body().value().dump().find("triage/done/a/1") != std::string::npos) break;
+      before = record.seq();
+    }
+    auto left = crashed_after(*store, "w", before);
+    const std::vector<RunInfo> runs = store->runs({}).value();
+    for (const RunInfo& info : runs) {
+      if (info.id != "w") copy_run(*store, *left, info.id, earlier);
+    }
+    calls = 0;
+    return left;
+  }
+};
+
+std::set<std::string> ends_with(const Workflow& workflow,
+                                const std::shared_ptr<CheckpointStore>& store) {
+  const auto done = WorkflowRun(workflow, {.run_id = "w", .store = store}).resume();
+  REQUIRE_OK(done);
+  std::set<std::string> outputs;
+  for (const Output& one : done.value().outputs) outputs.insert(one.value.get<std::string>());
+  return outputs;
+}
+
+}  // namespace
+
+TEST_CASE("an executor whose own run has ended is not called again", "[workflow][inner]") {
+  Graph graph;
+  graph.falls_back = GENERATE(false, true);
+  const auto store = graph.crashed({"b"}, GENERATE(false, true));
+  CHECK(ends_with(graph.leading_to({"b"}), store) == std::set<std::string>{"b5"});
+  CHECK(graph.calls == 0);
+}
+
+TEST_CASE("an executor whose own run has ended is called again if its edges have changed",
+          "[workflow][inner]") {
+  Graph graph;
+  graph.falls_back = GENERATE(false, true);
+  const auto store = graph.crashed({"b"}, false);
+  const std::set<std::string> now = GENERATE(
+      as<std::set<std::string>>(), std::set<std::string>{"c"}, std::set<std::string>{"b", "c"});
+  std::set<std::string> expected;
+  for (const std::string& target : now) expected.insert(target + "5");
+  CHECK(ends_with(graph.leading_to(now), store) == expected);
+  CHECK(graph.calls == 1);
+  CHECK(graph.effects == 1);
+}
+
+TEST_CASE("what an earlier version has left of an executor's own run counts as long as it can",
+          "[workflow][inner]") {
+  Graph graph;
+  CHECK(ends_with(graph.leading_to({"c"}), graph.crashed({"b"}, true)) ==
+        std::set<std::string>{"c5"});
+  CHECK(graph.calls == 1);
+}
