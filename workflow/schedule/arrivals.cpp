@@ -2,6 +2,8 @@
 #include "arrivals.hpp"
 #include "router.hpp"
 
+#include <algorithm>
+
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
@@ -28,19 +30,28 @@ Senders::Senders(const Plan& plan) : along(plan.edges.size()), to(plan.nodes.siz
   }
 }
 
-Distances::Distances(const Senders& senders, std::size_t fan_in)
-    : of_node_(senders.to.size(), never) {
+Distances::Distances(const Senders& senders, std::size_t fan_in, std::vector<int>& seen) {
   const auto reach = [&](const std::vector<std::size_t>& sources, int distance) {
     for (const std::size_t source : sources) {
-      if (of_node_[source] != never) continue;
-      of_node_[source] = distance;
-      nodes_.push_back(source);
+      if (seen[source] != never) continue;
+      seen[source] = distance;
+      nodes_.push_back({static_cast<std::uint32_t>(source), distance});
     }
   };
   reach(senders.along[fan_in], 0);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    reach(senders.to[nodes_[i]], of_node_[nodes_[i]] + 1);
+    reach(senders.to[nodes_[i].node], nodes_[i].distance + 1);
   }
+  for (const Near& one : nodes_) seen[one.node] = never;
+  std::sort(nodes_.begin(), nodes_.end(),
+            [](const Near& one, const Near& other) { return one.node < other.node; });
+}
+
+int Distances::operator[](std::size_t node) const noexcept {
+  const auto found =
+      std::lower_bound(nodes_.begin(), nodes_.end(), node,
+                       [](const Near& one, std::size_t wanted) { return one.node < wanted; });
+  return found != nodes_.end() && found->node == node ? found->distance : never;
 }
 
 std::vector<bool> led_to(const Plan& plan, std::vector<std::size_t> nodes) {

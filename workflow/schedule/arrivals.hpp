@@ -6,6 +6,7 @@
 #include "definition/plan.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -18,20 +19,24 @@ struct Senders {
   std::vector<std::vector<std::size_t>> to;     // By node.
 };
 
-// The distance of each node from a fan-in: how many deliveries before a message reaches one of its
+// The distances of nodes from a fan-in: how many deliveries before a message reaches one of its
 // sources. 0 for the sources themselves.
 class Distances {
  public:
   static constexpr int never = std::numeric_limits<int>::max();
+  struct Near {
+    std::uint32_t node = 0;
+    int distance = 0;
+  };
 
-  Distances(const Senders& senders, std::size_t fan_in);
-  [[nodiscard]] int operator[](std::size_t node) const noexcept { return of_node_[node]; }
-  // The nodes with a path to it.
-  [[nodiscard]] const std::vector<std::size_t>& nodes() const noexcept { return nodes_; }
+  // seen: `never` for each node, before and after.
+  Distances(const Senders& senders, std::size_t fan_in, std::vector<int>& seen);
+  [[nodiscard]] int operator[](std::size_t node) const noexcept;
+  // The nodes with a path to it, by their index.
+  [[nodiscard]] const std::vector<Near>& nodes() const noexcept { return nodes_; }
 
  private:
-  std::vector<int> of_node_;
-  std::vector<std::size_t> nodes_{};
+  std::vector<Near> nodes_{};
 };
 
 // Whether a message that one of these nodes sends may lead to a delivery of a node; by node.

@@ -41,6 +41,7 @@ Scheduler::Scheduler(const Plan& plan, Schedule schedule, int max_supersteps)
   held_of_.resize(plan.edges.size(), none);
   const std::vector<bool> several = edges_of_several(plan);
   std::optional<Senders> senders;
+  std::vector<int> seen;
   for (std::size_t i = 0; i < plan.edges.size(); ++i) {
     const EdgeSpec& spec = *plan.edges[i].spec;
     const bool joins = spec.kind == EdgeSpec::Kind::fan_in;
@@ -48,8 +49,32 @@ Scheduler::Scheduler(const Plan& plan, Schedule schedule, int max_supersteps)
     const bool waits_for_all = !joins || spec.join.kind == Join::Kind::all;
     if (schedule != Schedule::eager || (waits_for_all && !several[i])) continue;
     held_of_[i] = held_.size();
-    if (!senders) senders.emplace(plan);
-    held_.push_back({.edge = i, .distances = Distances(*senders, i)});
+    if (!senders) {
+      senders.emplace(plan);
+      seen.resize(plan.nodes.size(), Distances::never);
+    }
+    held_.push_back({.edge = i, .distances = Distances(*senders, i, seen)});
+  }
+  if (!held_.empty()) connect_held();
+}
+
+void Scheduler::connect_held() {
+  held_by_.resize(plan_.nodes.size());
+  std::vector<std::vector<std::size_t>> leading_to(plan_.nodes.size());
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    for (const auto& targets : plan_.edges[held_[i].edge].targets) {
+      for (const std::size_t node : targets) leading_to[node].push_back(i);
+    }
+  }
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    std::vector<std::size_t>& before = held_[i].before;
+    for (const Distances::Near& one : held_[i].distances.nodes()) {
+      for (const std::size_t other : leading_to[one.node]) {
+        if (other != i) before.push_back(other);
+      }
+    }
+    std::sort(before.begin(), before.end());
+    before.erase(std::unique(before.begin(), before.end()), before.end());
   }
 }
 
@@ -90,7 +115,10 @@ void Scheduler::settle(const Delivery& delivery, std::vector<Sent> sent) {
   if (schedule_ == Schedule::eager) {
     superstep_ = std::max(superstep_, delivery.superstep);
     route(origin, delivery.superstep, sent);
-    release();
+    if (!held_.empty()) {
+      take_all(held_by_[delivery.node]);
+      release();
+    }
   } else {
     settled_.push_back({origin, delivery.superstep, std::move(sent)});
   }
@@ -187,7 +215,9 @@ void Scheduler::route(const Origin& origin, int superstep, std::vector<Sent>& se
   for (Sent& one : sent) {
     for (const Route& route : one.routes) {
       if (const std::size_t held = held_of_[route.edge]; held != none) {
-        held_[held].messages.insert({route.target, {origin, superstep, one.message}});
+        auto& messages = held_[held].messages;
+        const auto added = messages.insert({route.target, {origin, superstep, one.message}});
+        if (added == messages.begin()) unsettled_.insert(held);
         holding_.insert(held);
         ++waiting_;
       } else {
@@ -205,8 +235,16 @@ void Scheduler::pass_on(std::size_t edge, std::size_t target, Buffered message) 
   }
 }
 
-// Whether no delivery in progress can send along this edge a message no later than its first one.
-bool Scheduler::is_next(Held& held) {
+// What holds these may have changed.
+void Scheduler::take_all(std::vector<std::size_t>& waiting) {
+  unsettled_.insert(waiting.begin(), waiting.end());
+  waiting.clear();
+}
+
+// Whether nothing in progress can send along this edge a message no later than its first one. Else
+// it waits for the first thing that can.
+bool Scheduler::is_next(std::size_t index) {
+  const Held& held = held_[index];
   const int superstep = held.messages.begin()->message.superstep;
   const auto comes_before = [&](std::size_t node, int at) {
     const int distance = held.distances[node];
@@ -214,47 +252,57 @@ bool Scheduler::is_next(Held& held) {
   };
   const auto holds = [&](std::size_t index_of_node) {
     const Node& node = nodes_[index_of_node];
-    if (node.busy) return comes_before(index_of_node, node.superstep);
-    return !node.queue.empty() && comes_before(index_of_node, node.queue.front().superstep);
+    if (!node.busy && node.queue.empty()) return false;
+    const int at = node.busy ? node.superstep : node.queue.front().superstep;
+    if (!comes_before(index_of_node, at)) return false;
+    held_by_[index_of_node].push_back(index);
+    return true;
   };
-  if (holds(held.because_of)) return false;
-  const auto found_in = [&](const auto& nodes) {
-    const auto node = std::find_if(nodes.begin(), nodes.end(), holds);
-    if (node != nodes.end()) held.because_of = *node;
-    return node != nodes.end();
-  };
-  const std::vector<std::size_t>& before = held.distances.nodes();
-  if (before.size() < in_progress_.size() ? found_in(before) : found_in(in_progress_)) return false;
-  return std::none_of(holding_.begin(), holding_.end(), [&](std::size_t index) {
-    const Held& other = held_[index];
-    if (other.edge == held.edge || other.messages.empty()) return false;
+  const std::vector<Distances::Near>& before = held.distances.nodes();
+  const bool held_by_node =
+      before.size() < in_progress_.size()
+          ? std::any_of(before.begin(), before.end(),
+                        [&](const Distances::Near& one) { return holds(one.node); })
+          : std::any_of(in_progress_.begin(), in_progress_.end(), holds);
+  if (held_by_node) return false;
+  const auto comes_along = [&](std::size_t index_of_other) {
+    Held& other = held_[index_of_other];
+    if (index_of_other == index || other.messages.empty()) return false;
     const int at = other.messages.begin()->message.superstep + 1;
     const auto& targets = plan_.edges[other.edge].targets;
-    return std::any_of(targets.begin(), targets.end(), [&](const auto& nodes) {
+    const bool leads = std::any_of(targets.begin(), targets.end(), [&](const auto& nodes) {
       return std::any_of(nodes.begin(), nodes.end(),
                          [&](std::size_t node) { return comes_before(node, at); });
     });
-  });
+    if (leads) other.waiting.push_back(index);
+    return leads;
+  };
+  return held.before.size() < holding_.size()
+             ? std::none_of(held.before.begin(), held.before.end(), comes_along)
+             : std::none_of(holding_.begin(), holding_.end(), comes_along);
+}
+
+void Scheduler::release() {
+  while (!unsettled_.empty()) {
+    const std::size_t index = *unsettled_.begin();
+    unsettled_.erase(unsettled_.begin());
+    pass_on_what_is_next(index);
+  }
 }
 
 // With a message all others of its superstep are next: what they lead to comes later.
-void Scheduler::release() {
-  for (bool some = true; some;) {
-    some = false;
-    for (auto one = holding_.begin(); one != holding_.end();) {
-      Held& held = held_[*one];
-      while (!held.messages.empty() && is_next(held)) {
-        const int superstep = held.messages.begin()->message.superstep;
-        while (!held.messages.empty() && held.messages.begin()->message.superstep == superstep) {
-          HeldMessage first = std::move(held.messages.extract(held.messages.begin()).value());
-          --waiting_;
-          pass_on(held.edge, first.target, std::move(first.message));
-        }
-        some = true;
-      }
-      one = held.messages.empty() ? holding_.erase(one) : std::next(one);
+void Scheduler::pass_on_what_is_next(std::size_t index) {
+  Held& held = held_[index];
+  while (!held.messages.empty() && is_next(index)) {
+    const int superstep = held.messages.begin()->message.superstep;
+    while (!held.messages.empty() && held.messages.begin()->message.superstep == superstep) {
+      HeldMessage first = std::move(held.messages.extract(held.messages.begin()).value());
+      --waiting_;
+      pass_on(held.edge, first.target, std::move(first.message));
     }
+    take_all(held.waiting);
   }
+  if (held.messages.empty()) holding_.erase(index);
 }
 
 void Scheduler::join(std::size_t edge, std::size_t source, Buffered message) {

@@ -57,8 +57,8 @@ struct Delivery {
 // still send one that is no later. So is one on an edge out of a nested workflow of which several
 // executors may send.
 //
-// Cost: O(1) for each delivery and route, apart from sorting what a superstep has sent and, while
-// messages are held, looking once for each of their supersteps through what is in progress.
+// Cost: O(1) for each delivery and route, apart from sorting what a superstep has sent and, for
+// messages that are held, looking for what holds them each time that this has changed.
 class Scheduler {
  public:
   Scheduler(const Plan& plan, Schedule schedule, int max_supersteps);
@@ -110,8 +110,11 @@ class Scheduler {
   struct Held;
   // target: that of the route.
   void pass_on(std::size_t edge, std::size_t target, Buffered message);
+  void connect_held();
+  void take_all(std::vector<std::size_t>& waiting);
   void release();
-  [[nodiscard]] bool is_next(Held& held);
+  void pass_on_what_is_next(std::size_t index);
+  [[nodiscard]] bool is_next(std::size_t index);
   // An eager workflow only leaves out what is beyond its limit, whichever comes first.
   [[nodiscard]] bool superstep_is_over_limit() const noexcept {
     return at_limit_ && schedule_ != Schedule::eager;
@@ -152,11 +155,14 @@ class Scheduler {
     std::size_t edge = 0;
     Distances distances;
     std::multiset<HeldMessage> messages{};
-    std::size_t because_of = 0;  // The node last found to hold it.
+    std::vector<std::size_t> before{};   // Others of held_ whose messages may lead to it.
+    std::vector<std::size_t> waiting{};  // Others of held_ that wait for its messages.
   };
   std::vector<Held> held_{};            // Eager: for each edge whose messages must be put in order.
   std::vector<std::size_t> held_of_{};  // By edge: where it is in held_, or none.
   std::set<std::size_t> holding_{};     // Those of held_ that have messages.
+  std::set<std::size_t> unsettled_{};   // Those of them of which it is not known what holds them.
+  std::vector<std::vector<std::size_t>> held_by_{};  // By node: those of held_ that wait for it.
   std::set<std::size_t> in_progress_{};  // Nodes that run or are to run, if anything may be held.
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::size_t running_ = 0;
