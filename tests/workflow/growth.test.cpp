@@ -223,6 +223,31 @@ TEST_CASE("a question takes no longer if there are many others", "[workflow][gro
 
 namespace {
 
+// The processor's time for an executor that writes 4 MB, and so many others that read it.
+double time_to_read(int readers) {
+  WorkflowBuilder builder("w");
+  std::vector<std::string> ids;
+  builder
+      .executor("start",
+                [](const int& n, Context& context) {
+                  context.shared().set("large", fresh_text(4'000'000, n));
+                  return n;
+                })
+      .start("start");
+  for (int i = 0; i < readers; ++i) {
+    ids.push_back("e" + std::to_string(i));
+    builder.executor(ids.back(), [](const int&, Context& context) {
+      return context.shared().find("large")->get_ref<const std::string&>().size();
+    });
+  }
+  builder.fan_out("start", ids);
+  const auto graph = built(builder);
+  const std::clock_t begun = std::clock();
+  WorkflowRun run(graph, {.run_id = "w", .store = memory(), .threads = 1});
+  REQUIRE_OK(run.run(1));
+  return static_cast<double>(std::clock() - begun);
+}
+
 // The processor's time of an eager graph in which so many fan-ins hold a message at once, because
 // another one that comes before it may still arrive.
 double time_of_fan_ins(int fan_ins) {
@@ -269,6 +294,11 @@ double time_of_fan_ins(int fan_ins) {
 }
 
 }  // namespace
+
+TEST_CASE("a large value takes no longer to read if many have read it", "[workflow][growth]") {
+  const double few = least(time_to_read, 4);
+  CHECK(least(time_to_read, 40) < 4 * few);
+}
 
 TEST_CASE("fan-ins that hold messages take no longer if there are many others",
           "[workflow][growth]") {

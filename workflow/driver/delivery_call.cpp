@@ -108,7 +108,8 @@ void DeliveryCall::output(Message message) {
 
 void DeliveryCall::note_read(std::string_view scope, std::string_view key, const JsonPtr& value) {
   if (!around_.stored || !has_read_.emplace(scope, key).second) return;
-  finished_.reads.push_back({std::string(scope), std::string(key), digest_of_read(scope, value)});
+  finished_.reads.push_back(
+      {std::string(scope), std::string(key), around_.digests->of(scope, key, value)});
 }
 
 JsonPtr DeliveryCall::input(std::string_view key) {

@@ -43,6 +43,7 @@ struct Surroundings {
   Work* work = nullptr;
   State before{};  // The run's at the start of the attempt.
   const KnownRequests* requests = nullptr;
+  ReadDigests* digests = nullptr;
   const Halt* halt = nullptr;            // Null if nobody can ask for one.
   std::shared_ptr<Clock> given_clock{};  // The same, to sleep by, and for runs below this one.
 };

@@ -34,6 +34,7 @@ Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& i
       work_(options.threads, options.pool) {
   around_.work = &work_;
   around_.requests = &requests_;
+  around_.digests = &digests_;
   around_.halt = options_.halt;
   around_.reconciliations = options_.reconciliations;
   lending_ = std::make_shared<LendingClock>(options_.clock, work_, options_.halt);

@@ -205,6 +205,7 @@ class Driver {
   KnownRequests requests_{};
   Parts parts_{};
   Values values_;
+  mutable ReadDigests digests_{};
   Scheduler scheduler_;
   const Policies& policies_;
   const std::stop_token stop_;

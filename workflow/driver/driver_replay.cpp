@@ -81,7 +81,7 @@ bool Driver::still_true(const Delivery& delivery, const Finished& finished) cons
     } else if (inputs_.is_object() && inputs_.contains(read.key)) {
       value = std::make_shared<const Json>(inputs_.at(read.key));
     }
-    if (digest_of_read(read.scope, value) != read.digest) return false;
+    if (digests_.of(read.scope, read.key, value) != read.digest) return false;
   }
   return true;
 }

@@ -189,6 +189,20 @@ std::string digest_of_read(std::string_view scope, const JsonPtr& value) {
   return digest_of(std::make_shared<const Json>(std::move(without_time)));
 }
 
+std::string ReadDigests::of(std::string_view scope, std::string_view key, const JsonPtr& value) {
+  if (!value) return {};
+  const std::pair<std::string, std::string> place(scope, key);
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = known_.find(place);
+    if (found != known_.end() && found->second.value == value) return found->second.digest;
+  }
+  std::string digest = digest_of_read(scope, value);
+  const std::scoped_lock lock(mutex_);
+  known_[place] = {value, digest};
+  return digest;
+}
+
 Json stored_value(const Parts& parts, const Json& message) {
   return message.contains("p") ? parts.expand(message.at("p")) : message.at("v");
 }

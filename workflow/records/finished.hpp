@@ -6,6 +6,8 @@
 #include "reads.hpp"
 #include "values.hpp"
 
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,6 +81,20 @@ void begin_with_edits(Values& values, const State& state);
 // Of a value of the state as its readers see it: without the time at which something was
 // remembered, so that remembering the same again changes nothing for them.
 [[nodiscard]] std::string digest_of_read(std::string_view scope, const JsonPtr& value);
+
+// The same; a value that many read is hashed once. Thread-safety: may be called at any time.
+class ReadDigests {
+ public:
+  [[nodiscard]] std::string of(std::string_view scope, std::string_view key, const JsonPtr& value);
+
+ private:
+  struct Known {
+    JsonPtr value{};  // The newest that was read.
+    std::string digest{};
+  };
+  std::mutex mutex_{};
+  std::map<std::pair<std::string, std::string>, Known> known_{};
+};
 
 // Where to_stored() puts large values that should be stored once.
 struct Shrunk {
