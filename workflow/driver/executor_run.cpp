@@ -6,9 +6,11 @@
 #include "driver.hpp"
 #include "schedule/router.hpp"
 #include "triage/agent.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -192,17 +194,17 @@ Json Driver::executor_task(const Delivery& delivery) const {
   return task;
 }
 
-// Where an executor's messages may go: the marks of its edges.
+// Where an executor's messages may go: the marks of its edges, in whatever order they were added.
 std::string Driver::ways_out(std::size_t node) const {
-  std::string marks;
+  std::set<std::string> marks;
   for (const auto* exits : {&plan_.nodes[node].edges, exits_of_output(plan_, node)}) {
     if (exits == nullptr) continue;
     for (const Exit& exit : *exits) {
       const std::string part = "edge " + plan_.edges[exit.edge].name;
-      marks += part + "\n" + body_.fingerprint().at(part) + "\n";
+      marks.insert(part + "\n" + body_.fingerprint().at(part) + "\n");
     }
   }
-  return triage::detail::digest(marks).substr(0, 16);
+  return triage::detail::digest(triage::detail::joined(marks, {}, "")).substr(0, 16);
 }
 
 // The result of an executor's own run: in full, because the parts of a run that was rolled back may
