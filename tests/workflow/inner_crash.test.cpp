@@ -123,6 +123,53 @@ TEST_CASE("an executor whose own run has ended is not called again if its edges 
   CHECK(graph.calls == 0);
 }
 
+TEST_CASE("what an executor's own run has made of a failure does not count once that is mended",
+          "[workflow][inner]") {
+  bool broken = true;
+  bool asks = false;
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .port<int>("n")
+                .executor("a", stateless([&](const int& n) -> Result<int> {
+                            if (broken) return Error{Errc::io, "down"};
+                            return n;
+                          }),
+                          {.instead = [](const Error&) { return make_message(-1); }})
+                .executor("b",
+                          [](const int& n, Context& context) {
+                            context.shared().set("got", n);
+                            return 0;
+                          })
+                .executor("c", stateless([&](const int&, Context& context) {
+                            const int got = context.shared().value("got", 0);
+                            return got > 0 && asks ? context.request<int>("n", got) : got;
+                          }),
+                          {.limits = Limits{}})
+                .start("a")
+                .chain({"a", "b", "c"}));
+  const auto failed = MemoryStore::create();
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, {.run_id = "w", .store = failed}).run(1));
+  broken = false;
+  SECTION("a process dies before it is stored in the workflow's run") {
+    WorkflowRun run(graph,
+                    {.run_id = "w", .store = crashed_before(*failed, "triage/done/c/1", false)});
+    const auto done = run.resume();
+    REQUIRE_OK(done);
+    CHECK(done.value().value() == 1);
+  }
+  SECTION("the executor asks meanwhile") {
+    asks = true;
+    for (int go = 0; go < 2; ++go) {
+      CHECK_ERRC(Errc::suspended, WorkflowRun(graph, {.run_id = "w", .store = failed}).resume());
+    }
+    WorkflowRun run(graph, {.run_id = "w", .store = failed});
+    REQUIRE_OK(run.answer("c/1/n/1", 7));
+    const auto done = run.resume();
+    REQUIRE_OK(done);
+    CHECK(done.value().value() == 7);
+  }
+}
+
 TEST_CASE("what an earlier version has left of an executor's own run counts as long as it can",
           "[workflow][inner]") {
   Graph graph;

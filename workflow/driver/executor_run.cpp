@@ -218,14 +218,18 @@ Json Driver::own_result(const Ended& ended) const {
 
 // Whether what an executor's own run has left is the delivery's result. It is not if the executor
 // asked and has no answer yet, or if its hook failed and its state was lost (a null), nor if its
-// messages would go along other edges now.
+// messages would go along other edges now, or what it read has changed.
 bool Driver::is_result(const Delivery& delivery, const Json& left) const {
   if (left.is_null()) return false;
-  if (left.is_object() && left.contains(ways_out_key)) {
-    return left[ways_out_key] == ways_out(delivery.node);
+  const bool tells_ways = left.is_object() && left.contains(ways_out_key);  // Not earlier versions.
+  if (tells_ways && left[ways_out_key] != ways_out(delivery.node)) return false;
+  const auto finished = from_stored(plan_, parts_, "", left);
+  if (!finished) return finished.error().code != Errc::conflict;
+  try {
+    return still_true(delivery, finished.value());
+  } catch (...) {  // By a reducer, which the executor will meet again.
+    return false;
   }
-  const auto earlier = from_stored(plan_, parts_, "", left);  // Of an earlier version.
-  return earlier || earlier.error().code != Errc::conflict;
 }
 
 // A separate run keeps counting attempts after a crash. Its result is the delivery's stored form,
