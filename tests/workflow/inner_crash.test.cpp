@@ -91,6 +91,22 @@ std::set<std::string> ends_with(const Workflow& workflow,
   return outputs;
 }
 
+// Gives the sum of what it has got; while it is broken, it fails at each second message.
+struct Sums {
+  const bool* broken;
+  int sum = 0;
+
+  Result<int> operator()(const int& n, Context& context) {
+    if (*broken && context.occurrence() % 2 == 0) return Error{Errc::io, "down"};
+    return sum += n;
+  }
+  [[nodiscard]] Json save() const { return sum; }
+  [[nodiscard]] Result<void> restore(const Json& saved) {
+    sum = saved.get<int>();
+    return outcome::success();
+  }
+};
+
 }  // namespace
 
 TEST_CASE("an executor whose own run has ended is not called again", "[workflow][inner]") {
@@ -168,6 +184,31 @@ TEST_CASE("what an executor's own run has made of a failure does not count once 
     REQUIRE_OK(done);
     CHECK(done.value().value() == 7);
   }
+}
+
+TEST_CASE("an executor knows what its own run had learnt before a process died",
+          "[workflow][inner]") {
+  bool broken = true;
+  const auto graph = built(
+      WorkflowBuilder("w")
+          .executor("numbers",
+                    [](const int&, Context& context) {
+                      for (const int n : {3, 0, 5, 7}) context.send(n);
+                    })
+          .executor("sum", Sums{&broken},
+                    {.limits = Limits{}, .instead = [](const Error&) { return make_message(-1); }})
+          .start("numbers")
+          .edge("numbers", "sum"));
+  const auto failed = MemoryStore::create();
+  CHECK_ERRC(Errc::escalated, WorkflowRun(graph, {.run_id = "w", .store = failed}).run(1));
+  broken = false;
+  WorkflowRun run(graph,
+                  {.run_id = "w", .store = crashed_before(*failed, "triage/done/sum/3", false)});
+  const auto done = run.resume();
+  REQUIRE_OK(done);
+  std::vector<Json> sums;
+  for (const Output& one : done.value().outputs) sums.push_back(one.value);
+  CHECK(sums == std::vector<Json>{3, 3, 8, 15});
 }
 
 TEST_CASE("what an earlier version has left of an executor's own run counts as long as it can",

@@ -293,6 +293,7 @@ void Driver::take_result(Ended& ended, bool called, Result<Json> done) {
   ended.error.reset();
   if (finished) {
     ended.finished = std::move(finished).value();
+    kept_[ended.delivery.node].instance.reset();  // It has not seen this one.
   } else {
     ended.error = std::move(finished).error();
   }
