@@ -163,3 +163,45 @@ TEST_CASE("a retry that waits is not at its end while others wait behind it",
   CHECK(waits.rfind("suspended", 0) == 0);
   CHECK(goes_on(program, store) == waits);
 }
+
+TEST_CASE("nothing is left of what a mended failure had led to, though some of it had asked",
+          "[workflow][retried]") {
+  bool broken = true;
+  bool asks = false;
+  const auto instead = [](const Error&) { return make_message(-1); };
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .port<int>("n")
+                .executor("a", stateless([&](const int& n) -> Result<int> {
+                            if (broken) return Error{Errc::io, "down"};
+                            return n;
+                          }),
+                          {.instead = instead})
+                .executor("more",
+                          [](const int& n, Context& context) {
+                            for (int i = 0; i < (n < 0 ? 3 : 1); ++i) context.send(i);
+                          })
+                .executor("b", stateless([&](const int& n, Context& context) -> Result<int> {
+                            if (context.occurrence() != 2) return n;
+                            if (asks) return context.request<int>("n", n);
+                            return Error{Errc::io, "down"};
+                          }),
+                          {.instead = instead})
+                .start("a")
+                .chain({"a", "more", "b"}));
+  const auto store = memory();
+  const auto go_on = [&] {
+    return WorkflowRun(graph, {.run_id = "w", .store = store}).start_or_resume(1);
+  };
+  CHECK_ERRC(Errc::escalated, go_on());
+  asks = true;
+  CHECK_ERRC(Errc::suspended, go_on());
+  broken = false;
+  REQUIRE_OK(go_on());
+  CHECK_FALSE(is_marked(*store));
+  const State state = store->latest("w").value().state;
+  for (const auto& [key, value] : *state.values()) {
+    INFO(key);
+    CHECK((value->is_null() || key.find("done/b/") == std::string::npos || key.ends_with("b/1")));
+  }
+}

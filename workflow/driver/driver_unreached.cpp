@@ -10,11 +10,11 @@
 namespace triage::inline v0_1::workflow::detail {
 namespace {
 
-// Of the delivery that asked: the request is "PATH/OCCURRENCE/PORT/N".
-int occurrence_of(const Asked& asked) {
+// Of "PATH/OCCURRENCE", which a request goes on from with "/PORT/N".
+int occurrence_in(const std::string& id, std::size_t path_size) {
   int occurrence = 0;
-  const char* const end = asked.id.data() + asked.id.size();
-  std::from_chars(std::min(asked.id.data() + asked.executor.size() + 1, end), end, occurrence);
+  const char* const end = id.data() + id.size();
+  std::from_chars(std::min(id.data() + path_size + 1, end), end, occurrence);
   return occurrence;
 }
 
@@ -38,19 +38,17 @@ void Driver::drop_unreached() {
   std::vector<bool> awaited = led_to(plan_, std::move(sources));
   for (const Ended& one : parked_) awaited[one.delivery.node] = true;  // More may wait behind it.
   Json dropped = Json::object();
-  for (std::size_t node = 0; node < plan_.nodes.size(); ++node) {
-    if (awaited[node]) continue;
-    for (int occurrence = reached[node] + 1;; ++occurrence) {
-      std::string key = finished_key(plan_.nodes[node].path, occurrence);
-      const Json* stored = before_.find(key);
-      if (stored == nullptr || stored->is_null()) break;
-      dropped[std::move(key)] = nullptr;
-    }
-  }
+  const auto is_unreached = [&](const std::string& path, const std::string& id) {
+    const auto node = plan_.node_of.find(path);
+    if (node == plan_.node_of.end() || awaited[node->second]) return false;
+    return occurrence_in(id, path.size()) > reached[node->second];
+  };
+  each_of(before_, finished_prefix, [&](const std::string& id, const Json& stored) {
+    if (stored.is_null() || !is_unreached(id.substr(0, id.rfind('/')), id)) return;
+    dropped[std::string(finished_prefix) + id] = nullptr;
+  });
   for (const Asked& one : open_requests(before_)) {
-    const auto node = plan_.node_of.find(one.executor);
-    if (node == plan_.node_of.end() || awaited[node->second]) continue;
-    if (occurrence_of(one) > reached[node->second]) {
+    if (is_unreached(one.executor, one.id)) {
       attempt_.remove_state(std::string(request_prefix) + one.id);
     }
   }
