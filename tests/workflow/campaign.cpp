@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Random workflows in numbers too large for a test: their results on any number of threads, from
-// any of their checkpoints in other processes, killed at any time, and raced for.
+// any of their checkpoints in other processes, killed at any time, raced for, and with failures.
 // Usage: workflow_campaign [--graphs N] [--rehydrated N] [--kills N] [--races N] [--answers N]
-//                          [--edits N] [--seed S]
+//                          [--edits N] [--failures N] [--seed S]
 #include "campaign_graphs.hpp"
 #include "random_edit.hpp"
+#include "random_failures.hpp"
 #include "support/temp_folder.hpp"
 #include "triage/stores/memory.hpp"
 #include "triage/stores/sqlite.hpp"
@@ -35,6 +36,7 @@ struct Counts {
   long races = 20;
   long answers = 300;
   long edits = 50;
+  long failures = 30;
   unsigned seed = 1;
 };
 
@@ -284,13 +286,30 @@ void edits(const Counts& counts) {
               counts.edits, rerun);
 }
 
+// Executors fail and ask, and processes die; in the end nothing of it is left.
+void failures(const Counts& counts) {
+  std::size_t ends = 0;
+  for (long i = 0; i < counts.failures; ++i) {
+    std::mt19937 rng(counts.seed * 7'000'003 + static_cast<unsigned>(i));
+    const MendedRun mended = random_failures(rng);
+    if (!mended.wrong.empty()) {
+      found("failures " + std::to_string(i) + " of seed " + std::to_string(counts.seed) + ": " +
+            mended.wrong);
+    }
+    ends += mended.ends;
+  }
+  std::printf("%ld graphs with failures, questions and crashes: %zu ends, all the same\n",
+              counts.failures, ends);
+}
+
 int campaign(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Counts counts;
   const std::map<std::string, long*> options{
-      {"--graphs", &counts.graphs},   {"--rehydrated", &counts.rehydrated},
-      {"--kills", &counts.kills},     {"--races", &counts.races},
-      {"--answers", &counts.answers}, {"--edits", &counts.edits}};
+      {"--graphs", &counts.graphs},    {"--rehydrated", &counts.rehydrated},
+      {"--kills", &counts.kills},      {"--races", &counts.races},
+      {"--answers", &counts.answers},  {"--edits", &counts.edits},
+      {"--failures", &counts.failures}};
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (i + 1 >= argc) found(name + " has no value");
@@ -310,6 +329,7 @@ int campaign(int argc, char** argv) {
   graphs(counts);
   answers(counts);
   edits(counts);
+  failures(counts);
   return 0;
 }
 
