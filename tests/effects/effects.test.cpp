@@ -18,6 +18,16 @@ struct Unreadable {};
 void to_json(Json& json, const Unreadable&) { json = 0; }
 void from_json(const Json&, Unreadable&) { throw 42; }
 
+// Its effect's outcome is not known, so its run ends in doubt.
+Result<int> run_in_doubt(const std::string& key, const AgentOptions& options) {
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
+                            attempt.effect(key, []() -> int { throw std::runtime_error("lost"); });
+                            return 1;
+                          },
+                          answers({RecoveryAction::retry()}), options};
+  return agent.run("x", {.run_id = "r"});
+}
+
 }  // namespace
 
 TEST_CASE("an effect runs once across retries and rollbacks and gives its result ever after",
@@ -305,12 +315,7 @@ TEST_CASE("observers are told the facts of an error, and its secrets are redacte
     text = event.text;
   });
   if (redacts) options.observer = redacted(options.observer, common_secrets());
-  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
-                            attempt.effect(key, []() -> int { throw std::runtime_error("lost"); });
-                            return 1;
-                          },
-                          answers({RecoveryAction::retry()}), options};
-  const auto result = agent.run("x", {.run_id = "r"});
+  const auto result = run_in_doubt(key, options);
   CHECK_ERRC(Errc::in_doubt, result);
   const std::shared_ptr<const Redactor> secrets = common_secrets();
   const auto shown = [&](std::string_view of) {
@@ -337,12 +342,7 @@ TEST_CASE("an error about an effect in doubt has its key, and its advice apart",
   const bool asks = GENERATE(false, true);
   AgentOptions options = kit.options();
   if (asks) options.hooks.on_escalate = [](const FailureContext&) { return std::nullopt; };
-  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> int {
-                            attempt.effect(key, []() -> int { throw std::runtime_error("lost"); });
-                            return 1;
-                          },
-                          answers({RecoveryAction::retry()}), options};
-  const auto result = agent.run("x", {.run_id = "r"});
+  const auto result = run_in_doubt(key, options);
   CHECK_ERRC(Errc::in_doubt, result);
   const Error& error = result.error();
   CHECK(error.doubted_effect() == key);

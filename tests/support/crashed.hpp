@@ -6,6 +6,7 @@
 #include "triage/stores/memory.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,27 @@ inline std::shared_ptr<MemoryStore> crashed_after(CheckpointStore& store, const 
   info.status = RunStatus::running;
   const Lease lease = crashed->start(info, reading.records).value();
   crashed->release(lease).value();
+  return crashed;
+}
+
+// The same, with all other runs of the store as they are there, which may be later than the crash.
+// changed: makes each of their records into what is to be stored of it; null: as it is.
+inline std::shared_ptr<MemoryStore> crashed_among_others(
+    CheckpointStore& store, const RunId& run, Sequence last,
+    const std::function<Record(const Record&)>& changed = nullptr) {
+  auto crashed = crashed_after(store, run, last);
+  const std::vector<RunInfo> all = store.runs({}).value();
+  for (const RunInfo& one : all) {
+    if (one.id == run) continue;
+    JournalReading reading = store.read(one.id, {}).value();
+    if (changed) {
+      std::transform(reading.records.begin(), reading.records.end(), reading.records.begin(),
+                     changed);
+    }
+    const Lease lease = crashed->start(reading.info, reading.records).value();
+    crashed->append(lease, {}, reading.info.status).value();
+    crashed->release(lease).value();
+  }
   return crashed;
 }
 

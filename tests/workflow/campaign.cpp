@@ -270,34 +270,33 @@ void answers(const Counts& counts) {
   std::printf("%ld times two answers to one request: one won\n", counts.answers);
 }
 
+// Calls `play` with a generator for each of n graphs; the sum of what it counts.
+template <class Play>
+std::size_t over_graphs(long n, unsigned first_seed, const std::string& what, Play play) {
+  std::size_t sum = 0;
+  for (long i = 0; i < n; ++i) {
+    std::mt19937 rng(first_seed + static_cast<unsigned>(i));
+    const auto [count, wrong] = play(rng);
+    if (!wrong.empty()) {
+      found(what + " " + std::to_string(i) + " from seed " + std::to_string(first_seed) + ": " +
+            wrong);
+    }
+    sum += count;
+  }
+  return sum;
+}
+
 // One output of a finished run is edited: only what reads it runs again.
 void edits(const Counts& counts) {
-  std::size_t rerun = 0;
-  for (long i = 0; i < counts.edits; ++i) {
-    std::mt19937 rng(counts.seed * 5'000'011 + static_cast<unsigned>(i));
-    const EditedRun edited = random_edit(rng);
-    if (!edited.wrong.empty()) {
-      found("edit " + std::to_string(i) + " of seed " + std::to_string(counts.seed) + ": " +
-            edited.wrong);
-    }
-    rerun += edited.rerun;
-  }
+  const std::size_t rerun = over_graphs(counts.edits, counts.seed * 5'000'011, "edit", random_edit);
   std::printf("%ld graphs with an edited output: %zu tasks ran again, as an oracle says\n",
               counts.edits, rerun);
 }
 
 // Executors fail and ask, and processes die; in the end nothing of it is left.
 void failures(const Counts& counts) {
-  std::size_t ends = 0;
-  for (long i = 0; i < counts.failures; ++i) {
-    std::mt19937 rng(counts.seed * 7'000'003 + static_cast<unsigned>(i));
-    const MendedRun mended = random_failures(rng);
-    if (!mended.wrong.empty()) {
-      found("failures " + std::to_string(i) + " of seed " + std::to_string(counts.seed) + ": " +
-            mended.wrong);
-    }
-    ends += mended.ends;
-  }
+  const std::size_t ends =
+      over_graphs(counts.failures, counts.seed * 7'000'003, "failures", random_failures);
   std::printf("%ld graphs with failures, questions and crashes: %zu ends, all the same\n",
               counts.failures, ends);
 }

@@ -2,8 +2,7 @@
 #include "random_failures.hpp"
 
 #include "campaign_graphs.hpp"
-#include "triage/journal.hpp"
-#include "triage/stores/memory.hpp"
+#include "support/crashed.hpp"
 #include "triage/workflow/run.hpp"
 
 #include <functional>
@@ -190,28 +189,6 @@ std::string goes_on(const Program& program, const std::shared_ptr<CheckpointStor
   return left_by(run, run.start_or_resume(1));
 }
 
-void copy_run(CheckpointStore& from, CheckpointStore& to, const RunId& id) {
-  const JournalReading reading = from.read(id, {}).value();
-  const Lease lease = to.start(reading.info, reading.records).value();
-  to.append(lease, {}, reading.info.status).value();
-  to.release(lease).value();
-}
-
-// The runs of executors are as they ended, which is worse than a crash leaves them.
-std::shared_ptr<CheckpointStore> crashed_after(CheckpointStore& store, Sequence last) {
-  auto crashed = MemoryStore::create();
-  const JournalReading reading = store.read("w", {1, last}).value();
-  RunInfo info = reading.info;
-  info.status = RunStatus::running;
-  const Lease lease = crashed->start(info, reading.records).value();
-  crashed->release(lease).value();
-  const std::vector<RunInfo> all = store.runs({}).value();
-  for (const RunInfo& one : all) {
-    if (one.id != "w") copy_run(store, *crashed, one.id);
-  }
-  return crashed;
-}
-
 Sequence records_of(CheckpointStore& store) { return store.read("w", {}).value().records.size(); }
 
 // From one of its checkpoints: on its own, or in a branch.
@@ -253,13 +230,13 @@ MendedRun random_failures(std::mt19937& rng) {
   if (!judge(goes_on(program, store), "mended")) return mended;
   const Sequence last = records_of(*store);
   for (Sequence at = 2; at < last; ++at) {
-    const auto crashed = crashed_after(*store, at);
+    const auto crashed = crashed_among_others(*store, "w", at);
     if (once_in(rng, 2)) goes_on(disturbed(program, rng), crashed);
     if (!judge(goes_on(program, crashed), "after record " + std::to_string(at))) return mended;
   }
   for (int i = 0; i < 6; ++i) {
     const Sequence at = 2 + below(rng, last - 1);
-    const auto left = from_checkpoint(program, crashed_after(*store, at), rng);
+    const auto left = from_checkpoint(program, crashed_among_others(*store, "w", at), rng);
     if (!judge(left, "from a checkpoint, after record " + std::to_string(at))) return mended;
   }
   return mended;
