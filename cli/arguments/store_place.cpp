@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
+#include <optional>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -17,15 +17,10 @@ constexpr const char* postgres_variables[] = {"PGHOST", "PGHOSTADDR",    "PGPORT
 }  // namespace
 
 std::vector<std::string> store_paths(const std::string& url) {
-  std::string path = url;
-  for (const std::string_view scheme : {"sqlite:", "file:"}) {
-    if (!url.starts_with(scheme)) continue;
-    path.erase(0, scheme.size());
-    if (path.starts_with("//")) path.erase(0, 2);  // As open_store() does.
-  }
-  if (path == url && url.find("://") != std::string::npos) return {};
+  const std::optional<std::string> path = store_path(url);
+  if (!path) return {};
   std::error_code problem;
-  const std::filesystem::path whole = std::filesystem::absolute(path, problem);
+  const std::filesystem::path whole = std::filesystem::absolute(*path, problem);
   const std::filesystem::path real = std::filesystem::weakly_canonical(whole, problem);
   return {whole, problem ? whole : real};
 }

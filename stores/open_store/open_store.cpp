@@ -106,6 +106,17 @@ std::string_view scheme_of(std::string_view url) {
   return valid ? scheme : std::string_view();
 }
 
+// As in URLs: sqlite://x.db means x.db.
+std::string behind_scheme(const std::string& url, std::string_view scheme) {
+  std::string rest = url.substr(scheme.size() + 1);
+  if (rest.starts_with("//")) rest.erase(0, 2);
+  return rest;
+}
+
+bool names_a_path(std::string_view scheme) {
+  return scheme.empty() || scheme == "sqlite" || scheme == "file";
+}
+
 bool is_folder_of_files(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(std::filesystem::path(path) / "store.json", ignored);
@@ -132,9 +143,7 @@ Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url,
   const std::string_view scheme = scheme_of(url);
   for (const Kind& kind : kinds) {
     if (kind.scheme != scheme) continue;
-    std::string rest = url.substr(scheme.size() + 1);
-    if (rest.starts_with("//")) rest.erase(0, 2);  // As in URLs: sqlite://x.db means x.db.
-    return kind.open(rest, options);
+    return kind.open(behind_scheme(url, scheme), options);
   }
   if (!scheme.empty()) {
     return Error{Errc::invalid_argument, "store \"" + printable(without_secrets(url)) +
@@ -150,6 +159,12 @@ Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url,
 #endif
 }
 
+std::optional<std::string> store_path(const std::string& url) {
+  const std::string_view scheme = scheme_of(url);
+  if (!names_a_path(scheme)) return std::nullopt;
+  return scheme.empty() ? url : behind_scheme(url, scheme);
+}
+
 std::string known_store_urls() {
   std::string all;
   for (const Kind& kind : kinds) {
@@ -162,8 +177,7 @@ std::string without_secrets(std::string_view url) {
   std::string text(url);
   const std::size_t slashes = text.find("://");
   const std::string_view scheme = scheme_of(url);
-  const bool path = scheme.empty() || scheme == "sqlite" || scheme == "file";
-  if (slashes == text.npos && path) return text;
+  if (slashes == text.npos && names_a_path(scheme)) return text;
   // open_store() also takes a URL without the slashes.
   const std::size_t begin = slashes == text.npos ? scheme.size() + 1 : slashes + 3;
   // A password may contain any character, even "?" and "/", so the last "@" ends it.

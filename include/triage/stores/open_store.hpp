@@ -27,6 +27,10 @@ struct OpenStoreOptions {
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(
     const std::string& url, const OpenStoreOptions& options = {});
 
+// The path of a store that is a file or folder, as open_store() takes it from this URL; null for
+// other stores.
+[[nodiscard]] std::optional<std::string> store_path(const std::string& url);
+
 // "sqlite:PATH, file:FOLDER, memory:, redis://HOST, postgresql://HOST": the URLs that this build
 // opens, for help and errors.
 [[nodiscard]] std::string known_store_urls();
