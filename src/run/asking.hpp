@@ -5,6 +5,7 @@
 #include "triage/clock.hpp"
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
+#include "triage/run_id.hpp"
 
 #include <memory>
 #include <optional>

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include <exception>
+#include <stdexcept>
 #include <string>
 
 namespace triage::inline v0_1 {
