@@ -186,6 +186,12 @@ Result<CheckpointId> own_checkpoint(Attempt& attempt, std::string_view label) {
   return use.run().checkpoint(use.number(), label);
 }
 
+Result<CheckpointId> own_checkpoint_soon(Attempt& attempt, std::string_view label) {
+  const AttemptUse use(attempt);
+  if (!use) return ended_attempt();
+  return use.run().checkpoint(use.number(), label, false);
+}
+
 std::stop_token cancel_token(const Attempt& attempt) {
   if (const AttemptUse use(attempt); use) return use.run().attempt_stop_token();
   return attempt.stop_token();

@@ -99,7 +99,7 @@ class Run {
   Result<Compaction> compact_now(int attempt, const CompactionRule& rule);
   Result<void> forget_checkpoints(int attempt, std::span<const CheckpointInfo> labelled);
   void set_contract(int attempt, AgentContract contract);
-  Result<CheckpointId> checkpoint(int attempt, std::string_view label);
+  Result<CheckpointId> checkpoint(int attempt, std::string_view label, bool awaited = true);
   Result<Json> effect(int attempt, const EffectRequest& request);
   Error report(int attempt, Failure&& failure);
   void report_error(int attempt, Error&& error);

@@ -336,7 +336,9 @@ void Run::record_usage(int attempt, const Usage& usage) {
   write_through(attempt, std::move(lock));
 }
 
-Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
+// Not awaited: durable with the next write, unless an observer hears of it or all is written at
+// once.
+Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label, bool awaited) {
   TRIAGE_TRYV(check_size(label, longest_label, "a checkpoint's label"));
   CheckpointId made{id(), 0};
   {
@@ -348,6 +350,8 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label) {
     made.sequence = record.seq();
     enqueue(std::move(record));
   }
+  const bool at_once = observer() != nullptr || core_.options.write_mode == WriteMode::immediate;
+  if (!awaited && !at_once) return outcome::success(std::move(made));
   if (Result<void> durable = drain_strictly(made.sequence); !durable) {
     const Lock lock(mutex_);
     enqueue(data_->journal.add(RecordKind::checkpoint_labelled, core_.clock->wall_now(),

@@ -185,3 +185,39 @@ TEST_CASE("a run that is stopped begins nothing more of what was in line", "[wor
   CHECK(done.value().outputs.size() == 50);
   CHECK(before + rest.handler_calls() == 50);
 }
+
+TEST_CASE("a checkpoint before a task costs no write of its own, unless somebody watches",
+          "[workflow][durable]") {
+  constexpr std::size_t length = 10;
+  WorkflowBuilder builder("w");
+  for (std::size_t i = 0; i < length; ++i) {
+    const std::string id = "n" + std::to_string(i);
+    builder.executor(id, [](const int& n) { return n; });
+    if (i == 0) builder.start(id);
+    if (i > 0) builder.edge("n" + std::to_string(i - 1), id);
+  }
+  const auto graph = built(builder);
+  std::size_t missing = 0;
+  const auto appends = [&](CheckpointTriggers on, bool watched) {
+    const auto store = std::make_shared<CountingStore>(memory(), false);
+    WorkflowRunOptions options{
+        .run_id = "w", .store = store, .threads = 1, .checkpoints = CheckpointPolicy{.on = on}};
+    if (watched) {
+      options.on_event = [&](const WorkflowEvent& event) {
+        if (event.kind != WorkflowEventKind::checkpoint_saved) return;
+        if (!store->load_state(event.checkpoint->id)) ++missing;
+      };
+    }
+    WorkflowRun run(graph, options);
+    REQUIRE_OK(run.run(1));
+    const auto made = run.checkpoints();
+    REQUIRE_OK(made);
+    // The first one is where the entry is.
+    CHECK(made.value().size() == (on == CheckpointTriggers::none() ? 1 : length));
+    return store->appends();
+  };
+  const CheckpointTriggers before_tasks(CheckpointTrigger::task_started);
+  CHECK(appends(before_tasks, false) == appends(CheckpointTriggers::none(), false));
+  CHECK(appends(before_tasks, true) > appends(before_tasks, false));
+  CHECK(missing == 0);
+}

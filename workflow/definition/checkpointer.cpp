@@ -91,8 +91,10 @@ void Checkpointer::happened(CheckpointTrigger trigger, std::size_t node, int occ
   if (store_ == nullptr || policies_.of_node[node] == Policies::off) return;
   if (!due(policies_.of_node[node], trigger)) return;
   const std::string& path = plan_.nodes[node].path;
+  // A task that begins again makes it again, so nothing is lost if it was not stored in time.
+  const bool soon = trigger == CheckpointTrigger::task_started && !observer_ && !bounded_;
   save(std::string(to_string(trigger)) + "/" + path + "/" + std::to_string(occurrence),
-       {.executor = path, .occurrence = occurrence});
+       {.executor = path, .occurrence = occurrence}, soon);
 }
 
 void Checkpointer::entry() {
@@ -128,16 +130,17 @@ void Checkpointer::failed(std::size_t node, int occurrence, Error error) {
 }
 
 // Nothing was recorded since the last checkpoint, so it is reused.
-std::optional<WorkflowCheckpoint> Checkpointer::save(const std::string& label,
-                                                     WorkflowEvent about) {
+std::optional<WorkflowCheckpoint> Checkpointer::save(const std::string& label, WorkflowEvent about,
+                                                     bool soon) {
   const std::uint64_t records = records_;
   {
     const std::scoped_lock lock(mutex_);
     if (saved_ == records) return newest_;
   }
   const std::string trigger = label.substr(0, longest_trigger);
-  auto made = triage::detail::own_checkpoint(
-      attempt_, std::string(triage::detail::own_label_prefix) + trigger);
+  const std::string own = std::string(triage::detail::own_label_prefix) + trigger;
+  auto made = soon ? triage::detail::own_checkpoint_soon(attempt_, own)
+                   : triage::detail::own_checkpoint(attempt_, own);
   if (!made) {
     about.kind = WorkflowEventKind::checkpoint_save_failed;
     about.error = std::move(made).error();

@@ -65,7 +65,8 @@ class Checkpointer {
   };
   [[nodiscard]] Since& since(std::size_t policy);
   [[nodiscard]] bool due(std::size_t policy, CheckpointTrigger trigger);
-  std::optional<WorkflowCheckpoint> save(const std::string& label, WorkflowEvent about);
+  std::optional<WorkflowCheckpoint> save(const std::string& label, WorkflowEvent about,
+                                         bool soon = false);  // Stored with what comes next.
   void find_kept();
   void keep_few(const CheckpointInfo& made);
   void forget_oldest(std::size_t most);

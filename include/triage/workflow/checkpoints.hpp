@@ -92,7 +92,8 @@ struct Bytes {
 // When checkpoints are made automatically. A run always has one at its entry, with its inputs. They
 // are best-effort: if one cannot be stored, the event checkpoint_save_failed is sent, and the next
 // one includes what it missed. A checkpoint is a position in the journal of about 60 bytes; what
-// executors have finished is stored whatever the policy.
+// executors have finished is stored whatever the policy. All are durable once made, but those of
+// task_started without an observer and max_checkpoints: they are stored with what comes next.
 struct CheckpointPolicy {
   CheckpointTriggers on{};
   Every every{};
