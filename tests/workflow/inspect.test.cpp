@@ -50,7 +50,7 @@ TEST_CASE("what happened in a run is read from its store, from any record on, in
         std::vector<std::string>{
             "run_started", "checkpoint_saved", "executor_completed plan", "superstep_completed",
             "executor_completed left", "request_opened right", "run_suspended", "run_resumed",
-            "request_answered", "executor_completed right", "superstep_completed",
+            "request_answered right", "executor_completed right", "superstep_completed",
             "executor_completed both", "output both", "superstep_completed", "run_finished"});
   const WorkflowEvent& middle = all.value()[6];
   const auto rest = later.events(middle.sequence);
@@ -59,7 +59,9 @@ TEST_CASE("what happened in a run is read from its store, from any record on, in
   CHECK(rest.value().front().kind == Kind::run_suspended);
   REQUIRE(all.value()[3].checkpoint.has_value());
   CHECK(all.value()[3].checkpoint->trigger == "superstep_ended/1");
+  CHECK(all.value()[5].occurrence == 1);
   CHECK(all.value()[8].value == 4);
+  CHECK(all.value()[8].occurrence == 1);
   CHECK_ERRC(Errc::not_found, WorkflowRun(plain_graph()).events());
 }
 
@@ -83,6 +85,7 @@ TEST_CASE("a run that is watched tells what it does as it does it", "[workflow][
   CHECK(std::count(second.begin(), second.end(), "executor_reused plan") == 1);
   CHECK(std::count(second.begin(), second.end(), "executor_started plan") == 0);
   CHECK(std::count(second.begin(), second.end(), "request_opened right") == 0);
+  CHECK(std::count(second.begin(), second.end(), "request_answered right") == 1);
   CHECK(std::count(second.begin(), second.end(), "output both") == 1);
 }
 

@@ -59,11 +59,12 @@ Result<bool> Driver::settle_request(Asked& asked) {
   answers_.insert_or_assign(asked.id, *answer);
   const Json settled = answer->expired ? Json{{"expired", true}} : Json{{"value", answer->value}};
   attempt_.update_state(Json{{std::string(answer_prefix) + asked.id, settled}});
-  if (answer->expired) {
-    checkpoints_.tell({.kind = WorkflowEventKind::request_expired,
-                       .executor = asked.executor,
-                       .request = asked.id});
-  }
+  checkpoints_.tell({.kind = answer->expired ? WorkflowEventKind::request_expired
+                                             : WorkflowEventKind::request_answered,
+                     .executor = asked.executor,
+                     .occurrence = delivery_asking(asked.id).second,
+                     .request = asked.id,
+                     .value = answer->value});
   const auto node = plan_.node_of.find(asked.executor);
   if (node == plan_.node_of.end()) return outcome::success(true);
   checkpoints_.recorded(node->second, 0, 0);

@@ -4,6 +4,7 @@
 #include "records/finished.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -12,6 +13,18 @@ namespace triage::inline v0_1::workflow::detail {
 
 bool is_expired(const Asked& asked, Clock& clock) {
   return asked.expires && clock.wall_now() >= *asked.expires;
+}
+
+std::pair<std::string, int> delivery_asking(std::string_view request) {
+  std::string_view rest = request;  // "PATH/OCCURRENCE/PORT/N"
+  for (int i = 0; i < 2; ++i) rest = rest.substr(0, std::min(rest.rfind('/'), rest.size()));
+  const std::size_t slash = rest.rfind('/');
+  int occurrence = 0;
+  if (slash != std::string_view::npos) {
+    std::from_chars(rest.data() + slash + 1, rest.data() + rest.size(), occurrence);
+  }
+  if (occurrence < 1) return {};
+  return {std::string(rest.substr(0, slash)), occurrence};
 }
 
 Json asked_json(const Asked& asked) {

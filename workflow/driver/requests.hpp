@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::workflow::detail {
@@ -40,6 +41,8 @@ struct Answer {
 using Answers = std::map<std::string, Answer, std::less<>>;  // By request.
 
 [[nodiscard]] bool is_expired(const Asked& asked, Clock& clock);
+// The executor and the occurrence in a request's id; "" and 0 if it is none.
+[[nodiscard]] std::pair<std::string, int> delivery_asking(std::string_view request);
 [[nodiscard]] Json asked_json(const Asked& asked);
 [[nodiscard]] Asked asked_from(const std::string& id, const Json& json);
 // Requests of the state that nobody has answered, and that have not expired, of deliveries that

@@ -10,6 +10,7 @@
 #include "triage/detail/own_label.hpp"
 #include "triage/detail/try.hpp"
 
+#include <tuple>
 #include <utility>
 
 namespace triage::inline v0_1::workflow {
@@ -89,14 +90,15 @@ void add_events(const Parts& parts, const std::string& key, const Json& value, W
     }
   } else if (begins(key, detail::request_prefix) && value.is_object()) {
     at.kind = Kind::request_opened;
-    at.executor = value.value("executor", std::string());
     at.request = key.substr(detail::request_prefix.size());
+    std::tie(at.executor, at.occurrence) = detail::delivery_asking(at.request);
     at.value = value.value("payload", Json());
     events.push_back(std::move(at));
   } else if (begins(key, detail::answer_prefix) && value.is_object()) {
     const bool expired = value.contains("expired");
     at.kind = expired ? Kind::request_expired : Kind::request_answered;
     at.request = key.substr(detail::answer_prefix.size());
+    std::tie(at.executor, at.occurrence) = detail::delivery_asking(at.request);
     at.value = value.value("value", Json());
     events.push_back(std::move(at));
   } else if (key == detail::stopped_key) {
