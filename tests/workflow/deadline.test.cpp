@@ -93,6 +93,62 @@ TEST_CASE("a run whose last executor finishes after the deadline has finished",
   CHECK(done.value().value() == 2);
 }
 
+TEST_CASE("an executor that may not act any more because of the deadline has not failed",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const Schedule schedule = GENERATE(Schedule::supersteps, Schedule::eager);
+  const bool on_resource = GENERATE(false, true);
+  ExecutorOptions options{.instead = [](const Error&) { return make_message(0); }};
+  if (GENERATE(false, true)) options.limits = Limits{};
+  int early = 0;
+  int acts = 0;
+  const auto work = stateless([&](const int& n, Context& context) {
+    context.effect("early", [&] { ++early; });
+    if (acts == 0) clock->advance(std::chrono::hours(2));
+    const auto act = [&] { return ++acts + n; };
+    return on_resource ? context.effect_on("account", "act", act) : context.effect("act", act);
+  });
+  const auto graph = built(WorkflowBuilder("w", {.schedule = schedule})
+                               .executor("a", work, options)
+                               .executor("b", [](const int& n) { return n + 1; })
+                               .start("a")
+                               .edge("a", "b"));
+  const auto store = memory();
+  const auto until = [&](std::chrono::hours time) {
+    return WorkflowRunOptions{
+        .run_id = "w", .store = store, .deadline = clock->now() + time, .clock = clock};
+  };
+  WorkflowRun run(graph, until(std::chrono::hours(1)));
+  CHECK_ERRC(Errc::exhausted, run.run(1));
+  CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::skipped}});
+  REQUIRE(run.stopped().value().has_value());
+  CHECK(run.stopped().value()->how == StopKind::deadline_passed);
+  CHECK(acts == 0);
+  const auto done = WorkflowRun(graph, until(std::chrono::hours(9))).resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 3);
+  CHECK(acts == 1);
+  CHECK(early == 1);
+}
+
+TEST_CASE("an executor that is late itself has failed, whatever the deadline",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n, Context& context) {
+                                           clock->advance(std::chrono::hours(2));
+                                           return context.effect("act", [&] { return n; });
+                                         }),
+                                         {.timeout = std::chrono::minutes(1)})
+                               .start("a"));
+  WorkflowRun run(graph, {.run_id = "w",
+                          .store = memory(),
+                          .deadline = clock->now() + std::chrono::hours(1),
+                          .clock = clock});
+  CHECK_ERRC(Errc::escalated, run.run(1));
+  CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::failed}});
+}
+
 TEST_CASE("tasks that a deadline has kept from beginning are skipped, with why",
           "[workflow][deadline]") {
   const auto clock = std::make_shared<testing::SimulatedClock>();

@@ -12,6 +12,7 @@ namespace triage::inline v0_1::workflow::detail {
 namespace {
 
 constexpr std::size_t longest_run_id = 128;
+constexpr std::string_view deadline_over = "deadline";  // The reason of what begins too late.
 
 // Whether a handler that ends so may have done so because it is out of time.
 bool gave_up(const Error& error, bool cancelled) {
@@ -61,6 +62,13 @@ std::optional<Error> DeliveryCall::out_of_time() {
   return fail({.text = "executor \"" + node_.path + "\" " + what,
                .type = FailureType::timeout,
                .reason = std::string(why)});
+}
+
+bool DeliveryCall::is_too_late(const Error& error) const {
+  const auto until = around_.attempt.deadline();
+  if (!until || around_.clock.now() < *until || !time_.over().empty()) return false;
+  if (const auto reported = error.reported()) return reported->reason == deadline_over;
+  return error.failure() && error.failure()->classification.reason == deadline_over;
 }
 
 Result<void> DeliveryCall::perform(Instance& executor) {

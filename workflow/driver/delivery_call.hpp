@@ -68,6 +68,8 @@ class DeliveryCall final : public Call {
   [[nodiscard]] bool parked() const noexcept { return parked_; }
   [[nodiscard]] const std::vector<Asked>& asked() const noexcept { return asked_; }
   [[nodiscard]] bool patched() const noexcept { return patched_; }
+  // Whether the run's deadline has kept it from what it wanted to begin.
+  [[nodiscard]] bool is_too_late(const Error& error) const;
 
   [[nodiscard]] const std::string& executor() const noexcept override { return node_.path; }
   [[nodiscard]] int occurrence() const noexcept override { return delivery_.occurrence; }

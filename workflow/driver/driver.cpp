@@ -232,7 +232,10 @@ void Driver::perform(Ended& ended) {
     call_once(ended, attempt_);
   }
   if (ended.status != Status::done) kept_[ended.delivery.node].instance.reset();
-  if (gave_up(ended)) ended.status = Status::not_begun;
+  if (gave_up(ended)) {
+    ended.status = Status::not_begun;
+    if (ended.too_late) late_ = true;
+  }
   const bool rolls_back = ended.rollback && rollbacks_ < body_.spec().options.max_rollbacks;
   if (ended.status == Status::failed && !rolls_back) take_instead(ended);
   store_ended(ended);
@@ -241,8 +244,8 @@ void Driver::perform(Ended& ended) {
 
 // It gave up because the run is ending; the delivery is made again when the run continues.
 bool Driver::gave_up(const Ended& ended) const {
-  return ended.status == Status::failed && halted() && ended.thrown == nullptr && ended.error &&
-         ended.error->code == Errc::cancelled;
+  if (ended.status != Status::failed || ended.thrown != nullptr || !ended.error) return false;
+  return ended.too_late || (halted() && ended.error->code == Errc::cancelled);
 }
 
 Result<Instance*> Driver::instance_of(std::size_t node) {
@@ -264,6 +267,7 @@ Result<Instance*> Driver::instance_of(std::size_t node) {
 // One attempt at a delivery. Never throws.
 void Driver::call_once(Ended& ended, Attempt& inner) {
   ended.status = Status::failed;
+  ended.too_late = false;
   ended.error.reset();
   ended.thrown = nullptr;
   try {
@@ -274,6 +278,7 @@ void Driver::call_once(Ended& ended, Attempt& inner) {
     ended.asked = call.asked();
     ended.patched = call.patched();
     if (!done) {
+      ended.too_late = call.is_too_late(done.error());
       ended.error = std::move(done).error();
       kept_[ended.delivery.node].instance.reset();
       return;

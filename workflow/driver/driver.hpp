@@ -105,6 +105,7 @@ class Driver {
     std::optional<RecoveryAction> rollback{};  // Of the whole run, as decided by its policy.
     bool decides = false;                      // Its policy has asked for a decision.
     std::optional<Error> unsaved{};            // Why its hook returned nothing to store.
+    bool too_late = false;                     // The run's deadline kept it from something.
   };
   // Decisions that an executor's policy has asked for, about one delivery.
   struct Decided {

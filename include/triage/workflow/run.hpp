@@ -47,8 +47,9 @@ struct WorkflowRunOptions {
   // What executors (Context::reserve) and nested agents reserve from. Once it is spent, no further
   // executor starts: the run ends with Errc::exhausted when the others have finished.
   std::shared_ptr<Budget> budget{};
-  // From then on no further executor starts: the run ends with Errc::exhausted when the others have
-  // finished. It is stored, and holds when the run is resumed without another one.
+  // From then on no further executor starts, and no effect begins: the run ends with
+  // Errc::exhausted when the others have finished, or can do no more without one. It is stored, and
+  // holds when the run is resumed without another one.
   std::optional<TimePoint> deadline{};
   std::stop_token stop_token{};
   std::shared_ptr<Clock> clock{};    // Null: the machine's.
