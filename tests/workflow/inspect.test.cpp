@@ -109,6 +109,32 @@ TEST_CASE("a checkpoint is looked at without the program that made it", "[workfl
   CHECK_ERRC(Errc::not_found, inspect(*store, "nobody"));
 }
 
+TEST_CASE("a branch has an entry of its own, at which further ones may begin",
+          "[workflow][inspect]") {
+  const auto store = finished_store();
+  const auto checkpoints_of = [&](const std::string& run) {
+    const auto all = WorkflowRun(plain_graph(), {.run_id = run, .store = store}).checkpoints();
+    REQUIRE_OK(all);
+    REQUIRE_FALSE(all.value().empty());
+    CHECK(all.value().front().trigger == "run_started");
+    return all.value();
+  };
+  for (const CheckpointInfo& from : checkpoints_of("w")) {
+    const std::string id = "branch" + std::to_string(from.id.sequence);
+    WorkflowRun branch(plain_graph(), {.run_id = id, .store = store});
+    const auto done = branch.fork(to_string(from.id), {.inputs = {{"topic", "milk"}}});
+    REQUIRE((done || done.error().code == Errc::suspended));
+    const std::string entry = to_string(checkpoints_of(id).front().id);
+    const auto there = inspect(*store, entry);
+    REQUIRE_OK(there);
+    CHECK(there.value().inputs == Json{{"topic", "milk"}});
+    auto again = rehydrate(plain_graph(), entry, store, {.run_id = id + "-again"});
+    REQUIRE_OK(again);
+    const auto second = again.value().resume();
+    CHECK(second.has_value() == done.has_value());
+  }
+}
+
 TEST_CASE("branches are shown under their parents, with what became of each executor",
           "[workflow][inspect]") {
   const auto store = finished_store();

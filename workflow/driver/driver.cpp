@@ -82,7 +82,7 @@ void Driver::note_timeline(Driven& driven) {
 }
 
 Result<Json> Driver::run(Driven& driven) {
-  if (attempt_.number() == 1 && attempt_.state().empty()) checkpoints_.entry();
+  if (attempt_.number() == 1) checkpoints_.entry();
   TRIAGE_TRYV(load(driven));
   scheduler_.start(message_of_inputs(body_.spec().options.deliver_inputs ? inputs_ : Json()));
   Result<void> driven_on = drive();
