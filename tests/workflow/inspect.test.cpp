@@ -89,6 +89,42 @@ TEST_CASE("a run that is watched tells what it does as it does it", "[workflow][
   CHECK(std::count(second.begin(), second.end(), "output both") == 1);
 }
 
+TEST_CASE("a run that is watched tells what its store tells later, in the same order",
+          "[workflow][inspect]") {
+  std::vector<WorkflowEvent> live;
+  const auto watch = [&](const WorkflowEvent& event) { live.push_back(event); };
+  const auto store = memory();
+  WorkflowRun run(plain_graph(), {.run_id = "w",
+                                  .store = store,
+                                  .threads = 1,
+                                  .on_event = watch,
+                                  .checkpoints = CheckpointPolicy{.on = CheckpointTrigger::all}});
+  CHECK_ERRC(Errc::suspended, run.run({{"topic", "tea"}}));
+  REQUIRE_OK(run.answer("right/1/score/1", 4));
+  REQUIRE_OK(run.resume());
+  std::erase_if(live, [](const WorkflowEvent& event) {
+    const bool is_superstep =
+        event.checkpoint && event.checkpoint->trigger.rfind("superstep_ended", 0) == 0;
+    return event.kind == Kind::executor_started || event.kind == Kind::executor_reused ||
+           (event.kind == Kind::superstep_completed && !is_superstep) ||
+           (event.kind == Kind::checkpoint_saved && is_superstep);
+  });
+  auto stored = run.events();
+  REQUIRE_OK(stored);
+  std::erase_if(stored.value(), [](const WorkflowEvent& event) {
+    return to_string(event.kind).rfind("run_", 0) == 0;
+  });
+  const auto what = [](const std::vector<WorkflowEvent>& events) {
+    std::vector<std::string> told;
+    for (const WorkflowEvent& one : events) {
+      told.push_back(std::string(to_string(one.kind)) + " " +
+                     (one.checkpoint ? one.checkpoint->trigger : one.executor + one.request));
+    }
+    return told;
+  };
+  CHECK(what(live) == what(stored.value()));
+}
+
 TEST_CASE("a checkpoint is looked at without the program that made it", "[workflow][inspect]") {
   const auto store = finished_store();
   const auto now = inspect(*store, "w");

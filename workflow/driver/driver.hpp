@@ -102,10 +102,11 @@ class Driver {
     std::exception_ptr thrown{};
     bool reused = false;
     bool patched = false;                      // It has changed a plan.
+    bool told = false;                         // Observers have heard of it.
     std::optional<RecoveryAction> rollback{};  // Of the whole run, as decided by its policy.
     bool decides = false;                      // Its policy has asked for a decision.
-    std::optional<Error> unsaved{};            // Why its hook returned nothing to store.
     bool too_late = false;                     // The run's deadline kept it from something.
+    std::optional<Error> unsaved{};            // Why its hook returned nothing to store.
   };
   // Decisions that an executor's policy has asked for, about one delivery.
   struct Decided {
@@ -158,10 +159,10 @@ class Driver {
   void ask_for_decision(Ended& ended, const RecoveryAction& wanted, const std::string& failure);
   [[nodiscard]] Decided decided_so_far(const Delivery& delivery) const;
   [[nodiscard]] static bool take_decision(Ended& ended, const Decided& so_far);
-  void store_ended(const Ended& ended);
+  void store_ended(Ended& ended);
   [[nodiscard]] Json stored_form(const Ended& ended, Shrunk shrunk) const;
   void store_finished(const Ended& ended);
-  void store_asked(const Ended& ended);
+  [[nodiscard]] bool store_asked(const Ended& ended);
   void ask_hook(Ended& ended, const Instance& instance);
   void store_withheld();
   void superstep_ended(int superstep);

@@ -301,16 +301,25 @@ void Driver::store_withheld() {
   }
 }
 
-void Driver::store_ended(const Ended& ended) {
+// Observers hear of what has ended before they hear of the checkpoints that it makes, as the
+// journal has it.
+void Driver::store_ended(Ended& ended) {
   if (!options_.store || ended.status == Status::not_begun) return;
   const std::size_t node = ended.delivery.node;
   const auto happened = [&](CheckpointTrigger trigger) {
     checkpoints_.happened(trigger, node, ended.delivery.occurrence);
   };
   const bool failed = ended.thrown != nullptr || ended.error.has_value();
-  if (ended.status == Status::parked) store_asked(ended);
+  const bool opened = ended.status == Status::parked && store_asked(ended);
   if (ended.status == Status::done) store_finished(ended);
-  if (!stores_soon_) store_now(attempt_);
+  if (!stores_soon_ || options_.on_event) store_now(attempt_);
+  if (options_.on_event) {
+    tell(ended, ended.status == Status::parked   ? Ran::waits
+                : ended.status == Status::failed ? Ran::failed
+                                                 : Ran::done);
+    ended.told = true;
+  }
+  if (opened) happened(CheckpointTrigger::request_opened);
   if (ended.status == Status::parked) return;
   happened(failed ? CheckpointTrigger::task_failed : CheckpointTrigger::task_completed);
   if (ended.patched && !failed) happened(CheckpointTrigger::plan_patched);
@@ -362,7 +371,7 @@ void Driver::note(const Ended& ended, Ran how) {
   for (const Sent& sent : ended.finished.sent) view.sent.push_back(sent.message.value);
   for (const Message& message : ended.finished.outputs) view.sent.push_back(message.value);
   views_.push_back(std::move(view));
-  if (options_.on_event) tell(ended, how);
+  if (options_.on_event && !ended.told) tell(ended, how);
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

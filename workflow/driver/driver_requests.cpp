@@ -100,7 +100,8 @@ Result<bool> Driver::go_on_without_answers() {
   return outcome::success(some);
 }
 
-void Driver::store_asked(const Ended& ended) {
+// False if all of it had been asked before.
+bool Driver::store_asked(const Ended& ended) {
   Json patch = Json::object();
   for (const Asked& asked : ended.asked) {
     // It has failed before, or had been answered in the origin of a branch.
@@ -113,12 +114,11 @@ void Driver::store_asked(const Ended& ended) {
     const std::string answer = std::string(answer_prefix) + asked.id;
     if (answers_.contains(asked.id)) patch[answer] = nullptr;  // That was to another question.
   }
-  if (patch.empty()) return;
+  if (patch.empty()) return false;
   attempt_.update_state(std::move(patch));
   for (const Asked& asked : ended.asked) requests_.add(asked);
   checkpoints_.recorded(ended.delivery.node, 0, 0);
-  checkpoints_.happened(CheckpointTrigger::request_opened, ended.delivery.node,
-                        ended.delivery.occurrence);
+  return true;
 }
 
 std::vector<Asked> Driver::asked() const {

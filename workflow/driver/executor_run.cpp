@@ -131,8 +131,11 @@ void Driver::ask_for_decision(Ended& ended, const RecoveryAction& wanted,
   }
   ended.asked = {std::move(asked)};
   ended.decides = true;
-  store_asked(ended);
+  const bool opened = store_asked(ended);
   triage::detail::store_now(attempt_);
+  if (opened) {
+    checkpoints_.happened(CheckpointTrigger::request_opened, ended.delivery.node, occurrence);
+  }
 }
 
 // Those of this run: a branch tries the delivery again itself.
