@@ -116,13 +116,17 @@ LlmRequest make_request(const LlmOptions& options, const Prompt& prompt) {
   return request;
 }
 
+std::optional<Usage> usage_in(LlmProtocol protocol, const Json& response) {
+  const Json& usage = at(response, "usage");
+  return protocol == LlmProtocol::openai ? read_usage(usage, "prompt_tokens", "completion_tokens")
+                                         : read_usage(usage, "input_tokens", "output_tokens");
+}
+
 LlmReading read_response(LlmProtocol protocol, std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object()) return no_answer("the response is not a JSON object");
-  const bool openai = protocol == LlmProtocol::openai;
-  LlmReading reading = openai ? read_openai(json) : read_anthropic(json);
-  reading.usage = openai ? read_usage(at(json, "usage"), "prompt_tokens", "completion_tokens")
-                         : read_usage(at(json, "usage"), "input_tokens", "output_tokens");
+  LlmReading reading = protocol == LlmProtocol::openai ? read_openai(json) : read_anthropic(json);
+  reading.usage = usage_in(protocol, json);
   return reading;
 }
 

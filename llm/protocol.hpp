@@ -32,6 +32,8 @@ struct LlmReading {
   std::optional<Usage> usage{};  // Tokens, if the response has plausible ones.
 };
 
+// The tokens that a response says it took, if these are plausible.
+[[nodiscard]] std::optional<Usage> usage_in(LlmProtocol protocol, const Json& response);
 // Throws only std::bad_alloc.
 [[nodiscard]] LlmReading read_response(LlmProtocol protocol, std::string_view body);
 

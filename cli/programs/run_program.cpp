@@ -71,7 +71,8 @@ class Talk {
   bool until_it_is_silent() {
     if (run_.in.empty()) pipes_.in.write.close();
     while (pipes_.out.read || pipes_.error.read) {
-      if (run_.stop.stop_requested() || end_.out.size() > most_output) return false;
+      end_.too_much = end_.out.size() > most_output;
+      if (run_.stop.stop_requested() || end_.too_much) return false;
       if (run_.until && std::chrono::steady_clock::now() >= *run_.until) return false;
       std::array<pollfd, 3> files{pollfd{pipes_.out.read.get(), POLLIN, 0},
                                   pollfd{pipes_.error.read.get(), POLLIN, 0},

@@ -24,7 +24,8 @@ struct ProgramEnd {
   int status = 0;     // 128 + the signal's number if a signal ended it.
   std::string out{};  // At most 16 MB.
   std::string error_tail{};
-  bool killed = false;  // By us: too slow, too much output, or stopped.
+  bool killed = false;    // By us: too slow, too much output, or stopped.
+  bool too_much = false;  // More output than that.
 };
 
 // Thread-safety: may be called from several threads at once. Errors: Errc::not_found, Errc::io if

@@ -8,6 +8,7 @@
 
 #ifdef TRIAGE_HAS_LLM
 #include "llm/http.hpp"
+#include "llm/protocol.hpp"
 #endif
 
 #include <cstdlib>
@@ -78,6 +79,12 @@ Result<Json> run_command(const AgentSpec& spec, const std::string& folder, const
   if (!ran) return std::move(ran).error();
   const ProgramEnd& end = ran.value();
   if ((end.killed || end.status != 0) && is_cut_off(context)) return cut_off();
+  if (end.too_much) {
+    return context.fail(
+        {.text = "the command was killed: it printed more than 16 MB, the most that is allowed",
+         .type = FailureType::schema_mismatch,
+         .reason = "output_too_large"});
+  }
   if (end.killed) return context.fail({.text = "the command was killed: it took too long"});
   if (end.status != 0) {
     return fail(context, redactor,
@@ -113,21 +120,22 @@ Json request_body(const AgentSpec& spec, const TaskInput& task, const std::strin
 // The model's text. Anything else is a failure with the endpoint's response.
 Result<Json> content_of(const std::string& body, const Redactor& redactor, Context& context) {
   const Json answer = Json::parse(body, nullptr, false);
-  const Json::json_pointer place("/choices/0/message/content");
+  Json content;
   try {
-    const Json& content = answer.at(place);
-    if (content.is_string()) {
-      const Json usage = answer.value("usage", Json::object());
-      context.record_usage({.input_tokens = usage.value("prompt_tokens", std::uint64_t{0}),
-                            .output_tokens = usage.value("completion_tokens", std::uint64_t{0})});
-      context.record_step({.action = "ask the model", .llm_output = content.get<std::string>()});
-      return outcome::success(content);
-    }
-  } catch (const std::exception&) {  // The member is missing or has another type.
+    content = answer.at(Json::json_pointer("/choices/0/message/content"));
+  } catch (const std::exception&) {  // The member is missing.
+    content = nullptr;
   }
-  return context.fail({.text = "the endpoint's answer has no text: " + beginning(body, redactor),
-                       .type = FailureType::schema_mismatch,
-                       .reason = "no_content"});
+  if (!content.is_string()) {
+    return context.fail({.text = "the endpoint's answer has no text: " + beginning(body, redactor),
+                         .type = FailureType::schema_mismatch,
+                         .reason = "no_content"});
+  }
+  if (const auto usage = triage::detail::usage_in(LlmProtocol::openai, answer)) {
+    context.record_usage(*usage);
+  }
+  context.record_step({.action = "ask the model", .llm_output = content.get<std::string>()});
+  return outcome::success(std::move(content));
 }
 
 Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const Redactor& redactor,
@@ -152,8 +160,9 @@ Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const Red
     return fail(context, redactor, {.text = answer.problem});
   }
   if (answer.status / 100 != 2) {
-    return fail(context, redactor,
-                {.text = answer.body.substr(0, 4096), .http_status = answer.status});
+    std::string text = answer.body.substr(0, 4096);
+    if (text.empty()) text = "the endpoint answered with status " + std::to_string(answer.status);
+    return fail(context, redactor, {.text = std::move(text), .http_status = answer.status});
   }
   return content_of(answer.body, redactor, context);
 }
