@@ -73,7 +73,9 @@ void print_preview(const std::vector<RerunView>& views, const std::set<std::stri
                                  : one.executor + " (" + std::to_string(one.occurrence) + ")";
     table.add({name, word->second, shorten(one.why, longest_reason)});
   }
-  for (const std::string& one : open) table.add({one, "runs", "it had not finished there"});
+  for (const std::string& one : open) {
+    table.add({one, "may run", "it had not finished there; it runs if the branch comes to it"});
+  }
   print(table.text());
   print("Of " + counted(views.size(), "finished result") + " " + std::to_string(kept) +
         (kept == 1 ? " is" : " are") + " kept for certain\n");
@@ -92,9 +94,10 @@ Json preview_json(const std::vector<RerunView>& views, const std::set<std::strin
 
 }  // namespace
 
+// The run is asked: it may have no such checkpoint, and may be damaged.
 bool is_workflow_run(CheckpointStore& store, const std::string& checkpoint) {
-  const auto view = workflow::inspect(store, checkpoint);
-  return view.has_value();
+  const auto view = workflow::inspect(store, checkpoint.substr(0, checkpoint.rfind('@')));
+  return view || (view.error().code != Errc::not_found && view.error().code != Errc::conflict);
 }
 
 ExitStatus fork_workflow(const std::shared_ptr<CheckpointStore>& store, const WorkflowFork& given) {

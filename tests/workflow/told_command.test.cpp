@@ -82,6 +82,30 @@ TEST_CASE("an argument that is given twice is refused with its key", "[cli][work
   fork("--set", "page");
 }
 
+TEST_CASE("a dry run of a fork says that the branch may not come to what had not finished",
+          "[cli][workflow]") {
+  const Place place;
+  REQUIRE(place
+              .run(place.write("way.yaml", R"(workflow: way
+agents: {echo: {command: [echo, "true"]}}
+start: ask
+executors: [{id: ask}, {id: yes}, {id: no}]
+edges: [{from: ask, to: yes, when: true}, {from: ask, to: no, when: false}]
+)"))
+              .status == 0);
+  const auto dry = [&](const std::string& checkpoint) {
+    return run_program({TRIAGE_COMMAND, "fork", place.file("runs.db"), checkpoint, "--dry-run"});
+  };
+  const Json shown = Json::parse(show_one(place, {"--json"}).out);
+  const Printed told = dry(shown.at("checkpoint").get<std::string>());
+  INFO(told.out << told.error);
+  REQUIRE(told.status == 0);
+  CHECK_THAT(told.out,
+             ContainsSubstring("no        may run") && ContainsSubstring("if the branch"));
+  CHECK_THAT(dry("one@999").error,
+             ContainsSubstring("one@999") && !ContainsSubstring("another run"));
+}
+
 TEST_CASE("of several answers none is taken if one of them is wrong", "[cli][workflow]") {
   const Place place;
   const std::string file = questions(place);
