@@ -2,10 +2,12 @@
 // Reads a workflow file's executors and edges, including nested ones.
 #include "documents/document_reader.hpp"
 #include "placeholders.hpp"
+#include "triage/detail/joined.hpp"
 #include "workflow_file.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
@@ -30,8 +32,10 @@ class GraphReader {
     reader_.each(json, path, "executors", [&](const Json& one, const std::string& place) {
       graph.executors.push_back(executor(one, place));
     });
+    std::set<std::string> known;
     reader_.each(json, path, "edges", [&](const Json& one, const std::string& place) {
       graph.edges.push_back(edge(one, place));
+      check_once(graph.edges.back(), place, known);
     });
     return graph;
   }
@@ -105,6 +109,9 @@ class GraphReader {
     if (edge.from.size() > 1 && edge.to.size() > 1) {
       reader_.problem(path + " leads from several to several; allowed is one of both");
     }
+    if (json.contains("when") && edge.when.is_null()) {
+      reader_.problem(path + ".when is null; allowed is any other value, or leave it out");
+    }
     if (!edge.when.is_null() && edge.from.size() + edge.to.size() > 2) {
       reader_.problem(path + ".when is " + DocumentReader::brief(edge.when) +
                       "; allowed from one executor to one");
@@ -118,6 +125,15 @@ class GraphReader {
                       "; allowed from one executor to several");
     }
     return edge;
+  }
+
+  // Of edges without a condition: those with one may be equal.
+  void check_once(const FileEdge& edge, const std::string& path, std::set<std::string>& known) {
+    if (!edge.when.is_null() || edge.from.empty() || edge.to.empty()) return;
+    const std::string ends = detail::joined(edge.from) + " to " + detail::joined(edge.to);
+    if (!known.insert(ends).second) {
+      reader_.problem(path + " leads from " + printable(ends) + " a second time; allowed is once");
+    }
   }
 
   DocumentReader& reader_;
