@@ -131,6 +131,33 @@ TEST_CASE("an executor that may not act any more because of the deadline has not
   CHECK(early == 1);
 }
 
+TEST_CASE("a run that asks somebody when its deadline has passed goes on with a later one",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto graph = built(WorkflowBuilder("w")
+                               .port<int>("n")
+                               .executor("a", stateless([&](const int&, Context& context) {
+                                           clock->advance(std::chrono::hours(2));
+                                           return context.request<int>("n", 1);
+                                         }))
+                               .start("a"));
+  const auto store = memory();
+  const auto until = [&](std::chrono::hours time) {
+    return WorkflowRunOptions{
+        .run_id = "w", .store = store, .deadline = clock->now() + time, .clock = clock};
+  };
+  WorkflowRun run(graph, until(std::chrono::hours(1)));
+  CHECK_ERRC(Errc::exhausted, run.run(1));
+  CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::waits}});
+  const auto pending = run.pending_requests();
+  REQUIRE_OK(pending);
+  REQUIRE(pending.value().size() == 1);
+  REQUIRE_OK(run.answer(pending.value()[0].id, 5));
+  const auto done = WorkflowRun(graph, until(std::chrono::hours(9))).resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 5);
+}
+
 TEST_CASE("an executor that is late itself has failed, whatever the deadline",
           "[workflow][deadline]") {
   const auto clock = std::make_shared<testing::SimulatedClock>();

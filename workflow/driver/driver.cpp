@@ -101,7 +101,7 @@ Result<Json> Driver::run(Driven& driven) {
   if (late_) return deadline_passed(driven);
   if (spent_) return budget_spent(driven);
   if (halted() && scheduler_.waiting() + scheduler_.left() > 0) return stopped(driven);
-  if (!parked_.empty()) return waiting();
+  if (!parked_.empty()) return is_late() ? deadline_passed(driven) : waiting();
   if (scheduler_.at_limit()) return at_limit();
   if (!failed_tasks_.empty()) return failed_tasks();
   store_withheld();

@@ -176,6 +176,7 @@ class Driver {
   [[nodiscard]] Result<void> settle(Ended ended);
   [[nodiscard]] Result<Instance*> instance_of(std::size_t node);
   [[nodiscard]] Error first_failure(Driven& driven);
+  [[nodiscard]] bool is_late();
   [[nodiscard]] bool may_begin();
   [[nodiscard]] bool halted() const noexcept;
   [[nodiscard]] Stopped how_halted() const;

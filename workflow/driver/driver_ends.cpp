@@ -82,10 +82,14 @@ Error Driver::failed_tasks() const {
       {.text = std::move(text), .type = FailureType::unknown, .reason = "task_failed"});
 }
 
+bool Driver::is_late() {
+  if (deadline_ && options_.clock->now() >= *deadline_) late_ = true;
+  return late_;
+}
+
 // Called before each delivery that would start.
 bool Driver::may_begin() {
-  if (deadline_ && options_.clock->now() >= *deadline_) late_ = true;
-  if (late_) return false;
+  if (is_late()) return false;
   if (!options_.budget) return true;
   // Given back at once: what the executor needs, it reserves itself.
   const Usage least{.input_tokens = 1, .cost_usd = least_cost_usd};
