@@ -131,6 +131,32 @@ TEST_CASE("an executor that may not act any more because of the deadline has not
   CHECK(early == 1);
 }
 
+TEST_CASE("an executor whose own run the deadline keeps from beginning has not failed",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("a", [](const int& n) { return n + 1; }, {.limits = Limits{}})
+                .start("a"));
+  const auto store = memory();
+  const auto until = [&](std::chrono::hours time) {
+    return WorkflowRunOptions{.run_id = "w",
+                              .store = store,
+                              .deadline = clock->now() + time,
+                              .clock = clock,
+                              .on_event = [&](const WorkflowEvent& event) {
+                                if (event.kind != WorkflowEventKind::executor_started) return;
+                                clock->advance(std::chrono::hours(2));
+                              }};
+  };
+  WorkflowRun run(graph, until(std::chrono::hours(1)));
+  CHECK_ERRC(Errc::exhausted, run.run(1));
+  CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::skipped}});
+  const auto done = WorkflowRun(graph, until(std::chrono::hours(9))).resume();
+  REQUIRE_OK(done);
+  CHECK(done.value().value() == 2);
+}
+
 TEST_CASE("a run that asks somebody when its deadline has passed goes on with a later one",
           "[workflow][deadline]") {
   const auto clock = std::make_shared<testing::SimulatedClock>();

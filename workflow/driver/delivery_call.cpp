@@ -22,6 +22,11 @@ bool gave_up(const Error& error, bool cancelled) {
 
 }  // namespace
 
+bool is_for_a_deadline(const Error& error) {
+  if (const auto reported = error.reported()) return reported->reason == deadline_over;
+  return error.failure() && error.failure()->classification.reason == deadline_over;
+}
+
 // The run of a delivery under its executor's policy. Another input, or more answers, means another
 // run.
 RunId inner_run_id(const RunId& run, const std::string& what) {
@@ -67,8 +72,7 @@ std::optional<Error> DeliveryCall::out_of_time() {
 bool DeliveryCall::is_too_late(const Error& error) const {
   const auto until = around_.attempt.deadline();
   if (!until || around_.clock.now() < *until || !time_.over().empty()) return false;
-  if (const auto reported = error.reported()) return reported->reason == deadline_over;
-  return error.failure() && error.failure()->classification.reason == deadline_over;
+  return is_for_a_deadline(error);
 }
 
 Result<void> DeliveryCall::perform(Instance& executor) {

@@ -51,6 +51,9 @@ struct Surroundings {
 // Errors: Errc::invalid_argument, naming the resource.
 [[nodiscard]] Result<void> check_resources(const std::vector<Resource>& resources);
 
+// Whether something could not begin because of a deadline.
+[[nodiscard]] bool is_for_a_deadline(const Error& error);
+
 // For runs of a single attempt.
 [[nodiscard]] FailurePolicy fail_at_once();
 // The id of a nested run for this piece of work, the same in all processes.

@@ -284,7 +284,9 @@ void Driver::take_result(Ended& ended, bool called, Result<Json> done) {
     ended.status = ended.decides ? Status::parked : Status::failed;
     ended.thrown = nullptr;
     ended.error.reset();
-    if (!ended.decides) ended.error = std::move(done).error();
+    if (ended.decides) return;
+    ended.error = std::move(done).error();
+    if (!called) ended.too_late = is_late() && is_for_a_deadline(*ended.error);
     return;
   }
   if (ended.status == Status::parked || (called && ended.status == Status::done)) return;
