@@ -177,19 +177,20 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   const Adapter none;
   LiveAttempt live(options_, spec, found ? *found : none, attempt, files);
   TRIAGE_TRYV(live.protocol().open(folder_.path()));
-  TRIAGE_TRYV(start(spec, attempt, live));
+  TRIAGE_TRYV(start(spec, attempt, live, files));
   std::optional<Error> lost;
   keep_lease(attempt, live.io(), lost);
   const ChildEnd end = serve(live.io());
   served_ = {attempt.run_id(), attempt.number()};
   live.protocol().finish();
   live.adapted().finish();
-  files.end();
+  files.end(!lost);
   return result(spec, attempt, end, live, std::move(lost));
 }
 
 // Executes the program.
-Result<void> Supervisor::start(const RunSpec& spec, Attempt& attempt, LiveAttempt& live) {
+Result<void> Supervisor::start(const RunSpec& spec, Attempt& attempt, LiveAttempt& live,
+                               AttemptFiles& files) {
   TRIAGE_TRY(command, live.adapted().command());
   const auto program = locate(command.front(), spec.folder);
   if (!program) {
@@ -209,9 +210,13 @@ Result<void> Supervisor::start(const RunSpec& spec, Attempt& attempt, LiveAttemp
     if (live.io().has_terminal()) mark.session = pid;  // It may not have begun it yet.
     TRIAGE_TRYV(detail::own_checkpoint(attempt, to_label(mark)));
     recorded = true;
+    files.program_runs();
     return outcome::success();
   });
-  if (!started && recorded) status_ = not_executed;
+  if (!started && recorded) {
+    status_ = not_executed;
+    files.program_did_not_run();
+  }
   if (!started && started.error().code == Errc::invalid_argument) {
     return never_executed(attempt, started.error());
   }

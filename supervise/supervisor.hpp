@@ -24,6 +24,7 @@ namespace triage::inline v0_1::supervise {
 // Parses a contract in JSON. Injected, like reading a policy.
 using ReadContract = Result<AgentContract> (*)(const std::string& text);
 class LiveAttempt;
+class AttemptFiles;
 
 struct SupervisorOptions {
   std::shared_ptr<CheckpointStore> store{};
@@ -80,7 +81,7 @@ class Supervisor {
   Result<void> promise(const RunSpec& spec, Attempt& attempt);
   Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const LiveAttempt& live,
                          const std::string& token);
-  Result<void> start(const RunSpec& spec, Attempt& attempt, LiveAttempt& live);
+  Result<void> start(const RunSpec& spec, Attempt& attempt, LiveAttempt& live, AttemptFiles& files);
   ChildEnd serve(AttemptIo& io);
   void keep_lease(Attempt& attempt, AttemptIo& io, std::optional<Error>& lost, int failures = 0);
   Result<Json> result(const RunSpec& spec, Attempt& attempt, const ChildEnd& end, LiveAttempt& live,

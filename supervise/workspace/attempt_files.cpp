@@ -93,7 +93,22 @@ Result<void> AttemptFiles::begin() {
   if (!start || options_.workspace.begins) {
     TRIAGE_TRYV(files_->name("start", now.value()));
   }
+  set_at_rest(true);
   return outcome::success();
+}
+
+void AttemptFiles::program_runs() { set_at_rest(false); }
+void AttemptFiles::program_did_not_run() { set_at_rest(true); }
+
+void AttemptFiles::set_at_rest(bool at_rest) {
+  if (!files_) return;
+  const auto noted = files_->set_at_rest(at_rest);
+  if (!noted) {
+    trouble(
+        "what others change in the workspace between attempts cannot be told from what the "
+        "program does: " +
+        noted.error().detail);
+  }
 }
 
 Result<void> AttemptFiles::restore(const std::string& checkpoint) {
@@ -213,8 +228,9 @@ void AttemptFiles::note_checkpoint(const CheckpointId& checkpoint) {
     tell_trouble(files_->name(reference_of(checkpoint.sequence), *kept));
 }
 
-void AttemptFiles::end() {
+void AttemptFiles::end(bool is_ours) {
   const auto kept = keep();
+  if (kept && is_ours) set_at_rest(true);
   // What a branch leaves in the folder is no change by others to the next one.
   const std::string from = kept ? origin() : std::string();
   if (!from.empty()) tell_trouble(files_->leave_to(from, *kept));

@@ -32,12 +32,16 @@ class AttemptFiles {
   // restores the files of the located checkpoint. Errors: a failure of the attempt if it is the
   // workspace's; the store's. Then nothing may run.
   [[nodiscard]] Result<void> begin();
+  // Call immediately before the program runs: until now, what changes in the workspace is others'
+  // doing; and if it does not run after all.
+  void program_runs();
+  void program_did_not_run();
   // Call before a step is recorded.
   void note_step(Step& step);
   // Call after a named checkpoint.
   void note_checkpoint(const CheckpointId& checkpoint);
-  // Call when the program has ended.
-  void end();
+  // Call when the program has ended. is_ours: no other supervisor has taken the run over.
+  void end(bool is_ours);
 
  private:
   [[nodiscard]] Result<void> restore(const std::string& checkpoint);
@@ -50,6 +54,7 @@ class AttemptFiles {
   [[nodiscard]] Result<std::optional<FilesId>> files_of(const Record& record,
                                                         const std::string& run) const;
   void tell_trouble(const Result<void>& noted) const;
+  void set_at_rest(bool at_rest);
   void tell_conflicts(const Restored& restored) const;
   void tell_left_out(const std::set<std::string>& files, const std::string& why, std::size_t& told);
   void trouble(const std::string& text) const {

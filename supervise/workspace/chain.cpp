@@ -21,30 +21,63 @@ std::string empty_tree_beside(const std::string& tree) {
 
 }  // namespace
 
+Result<Workspace::Known> Workspace::known_of(const std::string& run) const {
+  TRIAGE_TRY(listed,
+             repository("for-each-ref", "--format=%(refname) %(objecttype) %(objectname)",
+                        reference("newest", run), reference("kept", run), reference("left", run)));
+  std::istringstream lines(listed);
+  Known known;
+  for (std::string name, type, id; lines >> name >> type >> id;) {
+    if (name == reference("kept", run)) {
+      known.kept = id;
+    } else if (name == reference("left", run)) {
+      known.left = id;
+    } else {
+      known.newest = id;
+      known.newest_is_tree = type == "tree";
+    }
+  }
+  return outcome::success(std::move(known));
+}
+
+// As of the newest state.
+Result<std::map<std::string, std::string>> Workspace::others_of(const Known& known) const {
+  std::string noted = known.newest_is_tree ? known.left : std::string();
+  if (!known.newest_is_tree && !known.newest.empty()) {
+    TRIAGE_TRY(content, content_of(known.newest));
+    noted = notes_from(content.message).not_kept.value_or("");
+  }
+  if (noted.empty()) return outcome::success(std::map<std::string, std::string>());
+  TRIAGE_TRY(content, content_of(noted));
+  return outcome::success(not_kept_in(content.message).others);
+}
+
 // What this run has kept before.
 Result<void> Workspace::find_kept() {
   TRIAGE_TRY(in_use, ShadowLock::use(git_.repository));
   static_cast<void>(in_use);
-  TRIAGE_TRY(listed, repository("for-each-ref", "--format=%(refname) %(objecttype) %(objectname)",
-                                reference("newest", ""), reference("kept", "")));
-  std::istringstream lines(listed);
-  bool newest_is_tree = false;  // As leave_to() writes it.
-  for (std::string name, type, id; lines >> name >> type >> id;) {
-    if (name == reference("kept", "")) {
-      kept_ = id;
-    } else {
-      newest_ = id;
-      newest_is_tree = type == "tree";
-    }
-  }
+  TRIAGE_TRY(known, known_of(""));
+  newest_ = known.newest;
+  kept_ = known.kept;
   // An earlier version may have gone on with the run.
-  const bool within_reach = !newest_is_tree && is_kept(newest_);
+  const bool within_reach = !known.newest_is_tree && is_kept(newest_);
   if (within_reach) {
     TRIAGE_TRY(content, content_of(newest_));
     not_kept_within_ = notes_from(content.message).not_kept.value_or("");
+    if (!not_kept_within_.empty()) {
+      TRIAGE_TRY(noted, content_of(not_kept_within_));
+      NotKept not_kept = not_kept_in(noted.message);
+      noted_ = to_bytes(not_kept);
+      noted_in_ = not_kept_within_;
+      others_ = std::move(not_kept.others);
+    }
     newest_content_ = std::move(content);
+  } else {
+    TRIAGE_TRY(others, others_of(known));
+    others_ = std::move(others);
   }
-  TRIAGE_TRYV(note_store(newest_.empty() || within_reach || (newest_is_tree && !kept_.empty())));
+  TRIAGE_TRYV(
+      note_store(newest_.empty() || within_reach || (known.newest_is_tree && !kept_.empty())));
   return options_.begins ? leave_others() : outcome::success();
 }
 
@@ -52,6 +85,8 @@ Result<void> Workspace::find_kept() {
 Result<void> Workspace::leave_others() {
   newest_.clear();
   newest_content_.reset();
+  others_.clear();
+  TRIAGE_TRYV(set_at_rest(false));
   std::error_code problem;
   std::filesystem::remove(git_.index, problem);
   std::filesystem::remove(journal(), problem);
@@ -182,11 +217,14 @@ Result<void> Workspace::leave_to(const std::string& origin, const FilesId& files
     TRIAGE_TRYV(repository("update-ref", newest, files));
     return outcome::success();
   }
+  const std::string noted = reference("left", origin);
+  const std::string others =
+      others_.empty() ? "delete " + noted + "\n" : "update " + noted + " " + noted_in_ + "\n";
   // Not the commit: what this run has kept would stay as long as its origin. The origin may be
   // forgotten at this moment.
   const auto left = run_git(place, {"update-ref", "--stdin"},
                             "verify " + reference("kept", origin) + " " + *kept + "\nupdate " +
-                                newest + " " + files + "^{tree}\n");
+                                newest + " " + files + "^{tree}\n" + others);
   if (left) return outcome::success();
   TRIAGE_TRY(still, named("kept", origin));
   if (still == kept) return left.error();

@@ -127,6 +127,7 @@ class Repository {
     std::error_code problem;
     for (const std::string& run : going) {
       fs::remove(index_of(path_, run), problem);
+      fs::remove(rest_file(path_, run), problem);
       fs::remove(stores_file(path_, run), problem);
     }
     return outcome::success();

@@ -5,6 +5,8 @@
 #include "triage/detail/hex.hpp"
 #include "triage/json.hpp"
 
+#include <algorithm>
+
 namespace triage::inline v0_1::supervise {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr const char* not_kept_key = "not_kept_in";
 constexpr const char* earlier_not_kept_key = "not_kept";
 constexpr char path_tag = '?';
 constexpr char empty_tag = 'E';
+constexpr char others_tag = 'O';  // With a state, a space and the path.
 
 }  // namespace
 
@@ -28,13 +31,21 @@ std::string to_bytes(const NotKept& not_kept) {
   std::string bytes;
   for (const std::string& path : not_kept.paths) bytes += path_tag + path + '\0';
   for (const std::string& path : not_kept.empty) bytes += empty_tag + path + '\0';
+  for (const auto& [path, before] : not_kept.others) {
+    bytes += others_tag + before + ' ' + path + '\0';
+  }
   return bytes;
 }
 
 NotKept not_kept_from(std::string_view bytes) {
   NotKept found;
   for (const std::string& line : split_paths(bytes)) {
-    (line.front() == empty_tag ? found.empty : found.paths).insert(line.substr(1));
+    if (line.front() == others_tag) {
+      const std::size_t space = std::min(line.find(' '), line.size() - 1);
+      found.others[line.substr(space + 1)] = line.substr(1, space - 1);
+    } else {
+      (line.front() == empty_tag ? found.empty : found.paths).insert(line.substr(1));
+    }
   }
   return found;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is kept of the files beside their content: permissions that git does not restore, and what
-// lay in the folder without being kept.
+// What is kept of the files beside their content: permissions that git does not restore, what lay
+// in the folder without being kept, and what others have changed.
 
 #include <map>
 #include <optional>
@@ -22,6 +22,9 @@ inline constexpr mode_t executable_mode = 0755;
 struct NotKept {
   std::set<std::string> paths{};  // Of folders, which end with '/', all that is in them.
   std::set<std::string> empty{};  // Folders in which there are at most folders; end with '/'.
+  // What is kept, but others changed while no program of the run could: by path, the newest state
+  // before that.
+  std::map<std::string, std::string> others{};
 
   [[nodiscard]] bool covers(const std::string& path) const;
 };

@@ -67,9 +67,11 @@ Result<std::optional<FilesId>> Workspace::state_before(const std::string& origin
   if (!newest_.empty()) {
     before = newest_;
   } else if (!origin.empty()) {
-    TRIAGE_TRY(origins, named("newest", origin));
-    before = std::move(origins);
-    if (before) {
+    TRIAGE_TRY(origins, known_of(origin));
+    if (!origins.newest.empty()) {
+      before = origins.newest;
+      TRIAGE_TRY(others, others_of(origins));
+      others_ = std::move(others);
       TRIAGE_TRYV(git("read-tree", *before));  // It tracks what its origin did, ignored or not.
     }
   }
@@ -103,8 +105,14 @@ bool Workspace::stays(const Plan& plan, const std::string& path) {
 // before: empty if nobody knows what the attempts have left.
 Result<void> Workspace::put_aside_others(const std::optional<FilesId>& before, const FilesId& now,
                                          const Plan& plan, Restored& restored) const {
-  if (!options_.shared || before == now) return outcome::success();
+  if (!options_.shared || (before == now && others_.empty())) return outcome::success();
   std::set<std::string> changed;
+  // In the target there is what it was before.
+  const auto then = plan.not_kept.value_or(NotKept()).others;
+  for (const auto& change : others_) {
+    const auto found = then.find(change.first);
+    if (found == then.end() || *found != change) changed.insert(change.first);
+  }
   if (before) {
     TRIAGE_TRY(listed, paths("diff-tree", "-r", "-z", "--name-only", "--no-renames", *before, now));
     changed.insert(listed.begin(), listed.end());
@@ -183,6 +191,7 @@ Result<void> Workspace::bring_back(const Plan& plan) {
   TRIAGE_TRYV(name("newest", plan.target));
   newest_ = plan.target;
   newest_content_ = plan.content;
+  others_ = not_kept.others;
   std::error_code ignored;
   fs::remove(journal(), ignored);
   return outcome::success();

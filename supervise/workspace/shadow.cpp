@@ -55,6 +55,10 @@ std::string index_of(const std::string& repository, const std::string& run) {
   return repository + "/index-" + run;
 }
 
+std::string rest_file(const std::string& repository, const std::string& run) {
+  return repository + "/resting-" + run;
+}
+
 std::string stores_file(const std::string& repository, const std::string& run) {
   return repository + "/" + stores_prefix + run;
 }

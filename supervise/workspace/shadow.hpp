@@ -18,6 +18,9 @@ namespace triage::inline v0_1::supervise {
 [[nodiscard]] std::string references_of(const std::string& run);
 [[nodiscard]] std::string index_of(const std::string& repository, const std::string& run);
 
+// A file that exists while no program of the run can change the files.
+[[nodiscard]] std::string rest_file(const std::string& repository, const std::string& run);
+
 // The file that notes the stores of a run, as shadow_name() names them.
 inline constexpr const char* stores_prefix = "stores-";
 [[nodiscard]] std::string stores_file(const std::string& repository, const std::string& run);

@@ -71,6 +71,7 @@ Result<Workspace> Workspace::open(WorkspaceOptions options) {
                .index = index_of(base, shadow_name(made.options_.run)),
                .tree = made.options_.folder};
   TRIAGE_TRYV(made.prepare());
+  made.at_rest_ = fs::exists(made.rest(), problem);
   TRIAGE_TRYV(made.find_kept());
   std::ifstream cut_off(made.journal());
   std::string target;
@@ -235,6 +236,33 @@ Result<FilesId> Workspace::keep() {
   return keep_now();
 }
 
+// tree: of the files as they are now.
+Result<void> Workspace::note_others(const std::string& tree, NotKept& not_kept) const {
+  not_kept.others = others_;
+  const bool changed = !newest_.empty() && (!newest_content_ || newest_content_->tree != tree);
+  if (!at_rest_ || !options_.shared || !changed) return outcome::success();
+  TRIAGE_TRY(listed,
+             paths("diff-tree", "-r", "-z", "--name-status", "--no-renames", newest_, tree));
+  for (std::size_t i = 0; i + 1 < listed.size(); i += 2) {  // "STATUS", "PATH"
+    if (listed[i].front() == 'D') {
+      not_kept.others.erase(listed[i + 1]);
+    } else {
+      not_kept.others[listed[i + 1]] = newest_;
+    }
+  }
+  return outcome::success();
+}
+
+Result<void> Workspace::set_at_rest(bool at_rest) {
+  if (at_rest) {
+    TRIAGE_TRYV(write_whole(rest(), ""));
+  } else if (::unlink(rest().c_str()) != 0 && errno != ENOENT) {
+    return system_error(printable(rest()) + " cannot be removed");
+  }
+  at_rest_ = at_rest;
+  return outcome::success();
+}
+
 Result<FilesId> Workspace::keep_now() {
   std::error_code problem;
   if (!fs::is_directory(options_.folder, problem)) {
@@ -257,6 +285,7 @@ Result<FilesId> Workspace::keep_now() {
   TRIAGE_TRYV(tree);
   Content content{.tree = name_printed(tree.value())};
   TRIAGE_TRY(not_kept, find_not_kept());
+  TRIAGE_TRYV(note_others(content.tree, not_kept));
   std::string bytes = to_bytes(not_kept);
   std::string not_kept_in = noted_in_;
   if (bytes != noted_) {
@@ -269,6 +298,7 @@ Result<FilesId> Workspace::keep_now() {
   }
   noted_ = std::move(bytes);
   noted_in_ = std::move(not_kept_in);
+  others_ = std::move(not_kept.others);
   sure_ = true;
   return outcome::success(newest_);
 }

@@ -57,15 +57,20 @@ class Workspace {
   [[nodiscard]] const Restored& completed() const noexcept { return completed_; }
 
   // Keeps the current files. The id is the same as before if nothing has changed, also after a
-  // restoration of what this run has kept.
+  // restoration of what this run has kept. What has changed at rest counts as others' doing.
   [[nodiscard]] Result<FilesId> keep();
   // Restores the files, in a folder of its own if that is gone. Nothing is removed or overwritten
   // that may not be among the kept files: what was there already when `files` were kept, without
-  // being kept, stays as it is now; what others changed since the newest keep(), and what is in the
-  // way of a file that comes back, is moved beside it, to NAME.triage-conflict or
-  // NAME.triage-conflict-2. origin: the run that this one is a branch of, whose newest keep()
-  // counts if this one has kept nothing yet. Errors: Errc::not_found for an unknown id; Errc::io.
+  // being kept, stays as it is now; what others changed since the newest keep(), or at rest since
+  // `files` were kept, and what is in the way of a file that comes back, is moved beside it, to
+  // NAME.triage-conflict or NAME.triage-conflict-2. origin: the run that this one is a branch of,
+  // whose newest keep() counts if this one has kept nothing yet. Errors: Errc::not_found for an
+  // unknown id; Errc::io.
   [[nodiscard]] Result<Restored> restore(const FilesId& files, const std::string& origin = {});
+
+  // At rest, no program of the run can change the files. Outlives this object; false for a run that
+  // begins. Errors: Errc::io.
+  [[nodiscard]] Result<void> set_at_rest(bool at_rest);
 
   // Names a state of this run, such as "start". Errors: Errc::io.
   [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files);
@@ -110,6 +115,7 @@ class Workspace {
   };
   Result<Changes> changes();
   Result<std::string> take_in(const Changes& changes);
+  Result<void> note_others(const std::string& tree, NotKept& not_kept) const;
   Result<FilesId> keep_now();
   // In chain.cpp.
   struct Content {  // Of a state.
@@ -118,6 +124,14 @@ class Workspace {
 
     bool operator==(const Content&) const = default;
   };
+  struct Known {  // Of a run; empty names if there are none.
+    FilesId newest{};
+    bool newest_is_tree = false;  // As leave_to() writes it.
+    FilesId kept{};
+    std::string left{};  // With such a tree: a commit whose message is a NotKept.
+  };
+  [[nodiscard]] Result<Known> known_of(const std::string& run) const;
+  [[nodiscard]] Result<std::map<std::string, std::string>> others_of(const Known& known) const;
   Result<void> find_kept();
   [[nodiscard]] Result<void> note_store(bool known) const;
   Result<void> leave_others();
@@ -150,6 +164,9 @@ class Workspace {
   Result<void> bring_back(const Plan& plan);
   Result<void> set_modes(const Notes& notes) const;
   [[nodiscard]] std::string journal() const { return git_.index + ".restoring"; }
+  [[nodiscard]] std::string rest() const {
+    return rest_file(git_.repository, shadow_name(options_.run));
+  }
   [[nodiscard]] bool left_out(const std::string& path) const;
 
   WorkspaceOptions options_{};
@@ -159,8 +176,10 @@ class Workspace {
   // The newest commit that this run has made: from it, all that it has kept can be reached.
   FilesId kept_{};
   std::string not_kept_within_{};  // A commit that says what was not kept, and can be reached, too.
-  std::string noted_{};            // The NotKept of the newest keep(), and its commit.
+  std::string noted_{};            // The NotKept of the newest state, and its commit.
   std::string noted_in_{};
+  std::map<std::string, std::string> others_{};  // Likewise: NotKept::others.
+  bool at_rest_ = false;
   // All that the index names can be reached: the newest keep() did not fail.
   bool sure_ = false;
   std::set<std::string> too_large_{};

@@ -129,6 +129,39 @@ TEST_CASE("a checkpoint that is cut off at any call of git is made anew", "[work
   }
 }
 
+TEST_CASE("what others changed between two attempts outlives any call of git that is cut off",
+          "[workspace]") {
+  const FaultyGit git;
+  const std::string how = GENERATE("before", "after", "fails");
+  for (int at = 1, struck = 1; struck != 0; ++at) {
+    INFO(how << " call " << at);
+    const Attic attic;
+    FilesId then;
+    {
+      Workspace files = attic.open_as("r");
+      then = files.keep().value();
+      attic.write("b.txt", "by the program");
+      REQUIRE(files.keep());
+      REQUIRE(files.set_at_rest(true));
+    }
+    attic.write("a.txt", "by somebody else");
+    attic.write("theirs", "by somebody else");
+    const auto begun = [&] {
+      auto files = attic.try_open("r", "here");
+      return files && files.value().keep() && files.value().set_at_rest(false);
+    };
+    struck = git.strikes(at, how, begun) ? 1 : 0;
+    REQUIRE(begun());
+    attic.write("b.txt", "by the program, again");
+    Workspace files = attic.open_as("r");
+    REQUIRE(files.keep());
+    CHECK(files.restore(then).value().conflicts.size() == 2);
+    CHECK(attic.read("a.txt.triage-conflict") == "by somebody else");
+    CHECK(attic.read("theirs.triage-conflict") == "by somebody else");
+    CHECK_FALSE(fs::exists(attic.at("b.txt")));
+  }
+}
+
 TEST_CASE("a removal that is cut off at any call of git leaves what others need", "[workspace]") {
   const FaultyGit git;
   const std::string how = GENERATE("before", "after", "fails");

@@ -194,9 +194,27 @@ bool is_taken(const Contents& contents, const std::string& folder) {
   }
 }
 
-// then: when the checkpoint was made; left: by the attempt; before, after: the restoration.
-void check_restored(const Contents& then, const Contents& left, const Contents& before,
-                    const Contents& after) {
+// What others have left while no attempt ran: by path, the text.
+using Texts = std::map<std::string, std::string>;
+
+// Adds what is different since `from`, but for permissions.
+void add_changes(Texts& others, const Contents& from, const Contents& to) {
+  for (const auto& [path, entry] : to) {
+    const auto found = from.find(path);
+    const bool same = found != from.end() && found->second.text == entry.text;
+    if (!same && is_kept(path, entry)) others[path] = entry.text;
+  }
+}
+
+bool has(const Texts& others, const std::string& path, const Entry& entry) {
+  const auto found = others.find(path);
+  return found != others.end() && found->second == entry.text;
+}
+
+// then: when the checkpoint was made; left: by the attempt; others: since then; before, after: the
+// restoration.
+void check_restored(const Contents& then, const Contents& left, const Texts& others,
+                    const Contents& before, const Contents& after) {
   for (const auto& [path, entry] : then) {
     INFO("of the checkpoint: " << path);
     if (is_kept(path, entry)) CHECK((after.contains(path) && after.at(path) == entry));
@@ -213,7 +231,8 @@ void check_restored(const Contents& then, const Contents& left, const Contents& 
     INFO("before the restoration: " << path);
     const auto own = left.find(path);
     const bool by_attempt = own != left.end() && own->second.kind == entry.kind &&
-                            own->second.text == entry.text && is_kept(path, entry);
+                            own->second.text == entry.text && is_kept(path, entry) &&
+                            !has(others, path, entry);
     if (!by_attempt) {
       CHECK(there.contains(entry.text));
     } else if (!then.contains(path) && !is_among_left_out(then, path)) {
@@ -226,22 +245,44 @@ void play(unsigned seed, int checkpoints, int restorations) {
   INFO("seed " << seed);
   Scene scene(seed);
   Workspace files = scene.open();
-  std::vector<std::pair<FilesId, Contents>> kept;
+  struct Kept {
+    FilesId id;
+    Contents then;
+    Texts others;
+  };
+  std::vector<Kept> kept;
+  Texts others;
   for (int i = 0; i < checkpoints; ++i) {
     scene.change(12);
-    kept.emplace_back(files.keep().value(), scene.look());
+    kept.push_back({files.keep().value(), scene.look(), {}});
   }
   for (int i = 0; i < restorations; ++i) {
     if (scene.pick(3) == 0) files = scene.open();
+    if (scene.pick(2) == 0) {  // Between two attempts.
+      REQUIRE(files.keep());
+      REQUIRE(files.set_at_rest(true));
+      const Contents ended = scene.look();
+      scene.change(4);
+      if (scene.pick(2) == 0) files = scene.open();
+      const FilesId id = files.keep().value();
+      REQUIRE(files.set_at_rest(false));
+      const Contents then = scene.look();
+      add_changes(others, ended, then);
+      kept.push_back({id, then, others});
+    }
     scene.change(6);
     REQUIRE(files.keep());
     const Contents left = scene.look();
     if (scene.pick(2) == 0) scene.change(4);  // By others.
     const Contents before = scene.look();
-    const auto& [id, then] = kept[scene.pick(kept.size())];
-    const auto restored = files.restore(id);
+    const Kept target = kept[scene.pick(kept.size())];
+    const auto restored = files.restore(target.id);
     if (!restored) FAIL(restored.error().detail);
-    check_restored(then, left, before, scene.look());
+    for (const auto& [path, text] : target.others) {
+      if (others.contains(path) && others.at(path) == text) others.erase(path);
+    }
+    check_restored(target.then, left, others, before, scene.look());
+    others = target.others;
   }
 }
 
