@@ -162,6 +162,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                                              .shadows = options_.shadows,
                                              .store = options_.store_place,
                                              .left_out = options_.left_out,
+                                             .watch = {.clock = options_.clock},
                                              .shared = options_.shared_workspaces},
                                .store = options_.store.get(),
                                .on_trouble = options_.on_trouble});

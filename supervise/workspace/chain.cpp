@@ -143,9 +143,8 @@ Result<std::optional<NotKept>> Workspace::not_kept_of(const Notes& notes) const 
 Result<std::string> Workspace::commit_not_kept(const std::string& bytes,
                                                const std::string& tree) const {
   if (bytes.empty()) return outcome::success(std::string());
-  TRIAGE_TRY(printed,
-             run_git({.repository = git_.repository, .index = git_.index},
-                     {"commit-tree", empty_tree_beside(tree)}, message_of(not_kept_from(bytes))));
+  TRIAGE_TRY(printed, run_git(without_tree(), {"commit-tree", empty_tree_beside(tree)},
+                              message_of(not_kept_from(bytes))));
   return outcome::success(name_printed(std::move(printed)));
 }
 
@@ -170,7 +169,7 @@ Result<FilesId> Workspace::add(const Content& content, const std::string& not_ke
 
 Result<FilesId> Workspace::add_behind_kept(const Content& content, const std::string& not_kept,
                                            bool as_newest) {
-  const GitPlace place{.repository = git_.repository, .index = git_.index};
+  const GitPlace place = without_tree();
   std::vector<std::string> words{"commit-tree", content.tree};
   if (!kept_.empty()) words.insert(words.end(), {"-p", kept_});
   const bool is_new = !not_kept.empty() && not_kept != not_kept_within_;
@@ -208,7 +207,7 @@ Result<FilesId> Workspace::hold(const FilesId& files) {
 }
 
 Result<void> Workspace::leave_to(const std::string& origin, const FilesId& files) const {
-  const GitPlace place{.repository = git_.repository, .index = git_.index};
+  const GitPlace place = without_tree();
   const std::string newest = reference("newest", origin);
   TRIAGE_TRY(kept, named("kept", origin));
   if (!kept) {

@@ -4,12 +4,19 @@
 #include "supervise/process/child.hpp"
 #include "supervise/process/file_descriptor.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/policies/duration.hpp"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -18,6 +25,8 @@ extern char** environ;
 
 namespace triage::inline v0_1::supervise {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t longest_complaint = 500;
 
@@ -82,9 +91,70 @@ std::string end_of(int status) {
                              : "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-// Writes and reads concurrently, so that neither side blocks the other.
-void exchange(int in, int out, int error, std::string_view input, std::string& printed,
-              std::string& complaint, FileDescriptor& in_file) {
+// Which git waits for as if they were files.
+constexpr std::array<std::string_view, 2> read_names{".gitignore", ".gitattributes"};
+
+// A pipe of such a name; empty if there is none.
+std::string pipe_in_the_way(const std::string& tree) {
+  std::error_code problem;
+  fs::recursive_directory_iterator entry(tree, fs::directory_options::skip_permission_denied,
+                                         problem);
+  for (; !problem && entry != fs::recursive_directory_iterator(); entry.increment(problem)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_read = std::find(read_names.begin(), read_names.end(), name) != read_names.end();
+    std::error_code gone;
+    if (is_read && entry->symlink_status(gone).type() == fs::file_type::fifo) {
+      return entry->path().string();
+    }
+  }
+  return {};
+}
+
+// One call of git, and how long it may take.
+class Vigil {
+ public:
+  Vigil(const GitPlace& place, std::string command)
+      : place_(place), command_(std::move(command)), began_(place.watch.clock->now()) {}
+
+  // In milliseconds, until over() is to be asked if nothing happens before.
+  [[nodiscard]] int patience() const {
+    const Duration wait = began_ + (looked_ ? place_.watch.limit : before_look()) - now();
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
+    return static_cast<int>(std::clamp<decltype(rest)>(rest, 0, 60'000));
+  }
+  // Why git must end.
+  [[nodiscard]] std::optional<Error> over() {
+    const Duration taken = now() - began_;
+    if (!looked_ && taken >= before_look()) {
+      looked_ = true;
+      const std::string pipe = place_.tree.empty() ? std::string() : pipe_in_the_way(place_.tree);
+      if (!pipe.empty()) {
+        return Error{Errc::io, "git " + command_ + " would wait for ever for " + printable(pipe) +
+                                   ", which is a pipe; of that name only a file is allowed"};
+      }
+    }
+    if (taken < place_.watch.limit) return std::nullopt;
+    return Error{Errc::io, "git " + command_ + " was ended, since it had not finished after " +
+                               format_duration(place_.watch.limit) +
+                               ", which is as long as it may take"};
+  }
+
+ private:
+  // Long enough for most calls, so that these do not look for anything.
+  [[nodiscard]] Duration before_look() const {
+    return std::min<Duration>(std::chrono::seconds(5), place_.watch.limit);
+  }
+  [[nodiscard]] TimePoint now() const { return place_.watch.clock->now(); }
+
+  const GitPlace& place_;
+  std::string command_;
+  TimePoint began_;
+  bool looked_ = false;
+};
+
+// Writes and reads concurrently, so that neither side blocks the other. Errors: those of `vigil`.
+Result<void> exchange(int in, int out, int error, std::string_view input, std::string& printed,
+                      std::string& complaint, FileDescriptor& in_file, Vigil& vigil) {
   const PipesMayBreak pipes_may_break;
   std::array<char, 65536> block{};
   bool out_open = true;
@@ -93,9 +163,13 @@ void exchange(int in, int out, int error, std::string_view input, std::string& p
     std::array<pollfd, 3> files{{{out_open ? out : -1, POLLIN, 0},
                                  {error_open ? error : -1, POLLIN, 0},
                                  {in_file ? in : -1, POLLOUT, 0}}};
-    if (::poll(files.data(), files.size(), -1) < 0) {
+    const int ready = ::poll(files.data(), files.size(), vigil.patience());
+    if (ready < 0) {
       if (errno == EINTR) continue;
-      return;
+      return system_error("what git prints");
+    }
+    if (ready == 0) {
+      if (auto why = vigil.over()) return *std::move(why);
     }
     const auto take = [&block](int file, std::string& text) {
       const ssize_t got = ::read(file, block.data(), block.size());
@@ -110,6 +184,7 @@ void exchange(int in, int out, int error, std::string_view input, std::string& p
       if (input.empty() || (put < 0 && errno != EINTR)) in_file.close();
     }
   }
+  return outcome::success();
 }
 
 }  // namespace
@@ -145,11 +220,19 @@ Result<std::string> run_git(const GitPlace& place, const std::vector<std::string
   if (input.empty()) in.write.close();
   std::string printed;
   std::string complaint;
-  exchange(in.write.get(), out.read.get(), error.read.get(), input, printed, complaint, in.write);
+  Vigil vigil(place, arguments.front());
+  const auto exchanged = exchange(in.write.get(), out.read.get(), error.read.get(), input, printed,
+                                  complaint, in.write, vigil);
+  if (!exchanged) ::kill(-child.pid(), SIGKILL);
   int status = 0;
   pid_t ended = 0;
   while ((ended = ::waitpid(child.pid(), &status, 0)) < 0 && errno == EINTR) continue;
   if (ended < 0) return system_error("the end of git " + arguments.front());
+  if (!exchanged) {  // The lock of a git that was ended is nobody's.
+    std::error_code problem;
+    fs::remove(place.index + ".lock", problem);
+    return exchanged.error();
+  }
   if (status == 0) return outcome::success(std::move(printed));
   if (complaint.empty()) complaint = end_of(status);
   return Error{Errc::io, "git " + arguments.front() +

@@ -2,23 +2,37 @@
 #pragma once
 // Runs `git` on a shadow repository with its own folder and index, ignoring all configuration.
 
+#include "triage/clock.hpp"
 #include "triage/result.hpp"
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace triage::inline v0_1::supervise {
 
+// How long a call of git may take. Half an hour is beyond all but a dead file system, and less than
+// what locks are left alone for (see forget_files).
+inline constexpr std::chrono::minutes longest_git{30};
+
+struct GitWatch {
+  std::shared_ptr<Clock> clock = real_clock();
+  Duration limit = longest_git;
+};
+
 struct GitPlace {
   std::string repository{};  // Outside the tree.
   std::string index{};
   std::string tree{};  // The folder whose files it holds; empty if there is none yet.
+  GitWatch watch{};
 };
 
 // Runs git with `input` as standard input and returns its output. Neither reads nor changes
 // anything of the user's: configuration, hooks, filters, credentials, the tree's own repository.
-// Errors: Errc::unsupported if git is missing; Errc::io with git's message.
+// Ends git if it takes too long, or waits for a pipe in the tree that has the name of a file that
+// it reads. Errors: Errc::unsupported if git is missing; Errc::io with git's message, or that.
 [[nodiscard]] Result<std::string> run_git(const GitPlace& place,
                                           const std::vector<std::string>& arguments,
                                           std::string_view input = {});

@@ -69,7 +69,8 @@ Result<Workspace> Workspace::open(WorkspaceOptions options) {
   const std::string base = shadow_repository(made.options_.shadows, made.options_.folder);
   made.git_ = {.repository = base,
                .index = index_of(base, shadow_name(made.options_.run)),
-               .tree = made.options_.folder};
+               .tree = made.options_.folder,
+               .watch = made.options_.watch};
   TRIAGE_TRYV(made.prepare());
   made.at_rest_ = fs::exists(made.rest(), problem);
   TRIAGE_TRYV(made.find_kept());
@@ -107,8 +108,7 @@ Result<void> Workspace::prepare() {
   const std::string file = git_.repository + "/info/attributes";
   std::ifstream written(file, std::ios::binary);
   if (std::string(std::istreambuf_iterator<char>(written), {}) != attributes) {
-    const GitPlace place{.repository = git_.repository, .index = git_.index};
-    TRIAGE_TRYV(run_git(place, {"init", "--quiet", "--bare", git_.repository}));
+    TRIAGE_TRYV(repository("init", "--quiet", "--bare", git_.repository));
     fs::create_directories(git_.repository + "/info", problem);
     TRIAGE_TRYV(write_whole(file, attributes));
   }

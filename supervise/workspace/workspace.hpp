@@ -29,6 +29,7 @@ struct WorkspaceOptions {
   // Excluded absolute paths: files (with their SQLite companions) and folders.
   std::vector<std::string> left_out{};
   std::uint64_t largest_file = 100U << 20U;  // Bytes; larger files are left out.
+  GitWatch watch{};                          // Of each call of git.
   // False: nobody but the run changes the folder, so that there are no conflicts.
   bool shared = true;
 };
@@ -100,9 +101,12 @@ class Workspace {
     return run_git(git_, {std::string(words)...});
   }
   // Neither needs the folder nor looks at it.
+  [[nodiscard]] GitPlace without_tree() const {
+    return {.repository = git_.repository, .index = git_.index, .watch = git_.watch};
+  }
   template <class... Words>
   [[nodiscard]] Result<std::string> repository(const Words&... words) const {
-    return run_git({.repository = git_.repository, .index = git_.index}, {std::string(words)...});
+    return run_git(without_tree(), {std::string(words)...});
   }
   template <class... Words>
   [[nodiscard]] Result<std::vector<std::string>> paths(const Words&... words) const {

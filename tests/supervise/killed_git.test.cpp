@@ -4,10 +4,14 @@
 
 #include "support/catch.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <stop_token>
 #include <string>
+#include <utility>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -53,6 +57,31 @@ class FaultyGit {
 
   std::string path_;
   TempFolder folder_{};
+};
+
+// `git gc` with the `git` of this folder.
+Result<std::string> with_git_of(const Workshop& shop, const GitPlace& place) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (shop.file("") + ":" + path).c_str(), 1);
+  auto printed = run_git(place, {"gc"});
+  ::setenv("PATH", path.c_str(), 1);
+  return printed;
+}
+
+// Whose time does not pass until it is told to: then much of it whenever somebody asks.
+class LeapingClock final : public Clock {
+ public:
+  explicit LeapingClock(std::function<bool()> leaps) : leaps_(std::move(leaps)) {}
+  TimePoint now() override {
+    if (leaps_()) now_ += std::chrono::hours(1);
+    return now_;
+  }
+  WallTime wall_now() override { return {}; }
+  bool sleep_until(TimePoint, std::stop_token) override { return true; }
+
+ private:
+  std::function<bool()> leaps_;
+  TimePoint now_{};
 };
 
 }  // namespace
@@ -224,13 +253,52 @@ TEST_CASE("locks that a killed git has left hold up nobody", "[workspace]") {
 }
 
 TEST_CASE("an error says which signal has ended git", "[workspace]") {
-  const TempFolder folder;
-  std::ofstream(folder.file("git")) << "#!/bin/sh\nkill -KILL $$\n";
-  fs::permissions(folder.file("git"), fs::perms::owner_all);
-  const std::string path = std::getenv("PATH");
-  ::setenv("PATH", (folder.path().string() + ":" + path).c_str(), 1);
-  const auto printed = run_git({.repository = folder.file("r"), .index = folder.file("i")}, {"gc"});
-  ::setenv("PATH", path.c_str(), 1);
+  const Workshop shop;
+  shop.script("git", "kill -KILL $$");
+  const auto printed = with_git_of(shop, {.repository = shop.file("r"), .index = shop.file("i")});
   REQUIRE_FALSE(printed);
   CHECK(printed.error().detail == "git gc failed: signal 9 has ended it");
+}
+
+TEST_CASE("a git that hangs is ended, with all it has started", "[workspace]") {
+  const Workshop shop;
+  const std::string pid = shop.file("pid");
+  fs::create_directories(shop.file("tree"));
+  // What it prints lets its caller look at the clock.
+  shop.script("git", "sleep 1000 &\necho $! > $W/started && mv $W/started $W/pid\necho; wait");
+  const auto clock = std::make_shared<LeapingClock>([&] { return fs::exists(pid); });
+  const auto printed = with_git_of(shop, {.repository = shop.file("r"),
+                                          .index = shop.file("i"),
+                                          .tree = shop.file("tree"),
+                                          .watch = {.clock = clock}});
+  REQUIRE_FALSE(printed);
+  CHECK(printed.error().code == Errc::io);
+  CHECK(printed.error().detail ==
+        "git gc was ended, since it had not finished after 30m, which is as long as it may take");
+  std::string left = read_text(pid);
+  left.pop_back();  // The end of the line.
+  CHECK((!lives(left) || is_being_killed(left)));
+}
+
+TEST_CASE("a pipe with the name of a file that git reads is named instead of waited for",
+          "[workspace]") {
+  const Room room;
+  const std::string name = GENERATE(".gitignore", "sub/.gitignore", "sub/.gitattributes");
+  room.write("sub/b.txt", "two\n");
+  WorkspaceOptions options = room.options();
+  bool leaps = false;
+  options.watch.clock = std::make_shared<LeapingClock>([&] { return leaps; });
+  Workspace files = Workspace::open(options).value();
+  const FilesId then = files.keep().value();
+  REQUIRE(::mkfifo(room.at(name).c_str(), 0600) == 0);
+  room.write("sub/b.txt", "three\n");
+  leaps = true;
+  const auto kept = files.keep();
+  REQUIRE_FALSE(kept);
+  CHECK_THAT(kept.error().detail,
+             ContainsSubstring("would wait for ever for ") && ContainsSubstring(name) &&
+                 ContainsSubstring(", which is a pipe; of that name only a file is allowed"));
+  leaps = false;
+  fs::remove(room.at(name));
+  CHECK(files.keep().value() != then);
 }
