@@ -167,7 +167,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                                .store = options_.store.get(),
                                .on_trouble = options_.on_trouble});
   if (const auto begun = files.begin(); !begun) {
-    status_ = not_executed;
+    if (begun.error().code != Errc::fenced) status_ = not_executed;
     return begun.error();
   }
   if (!folder_.exists()) {

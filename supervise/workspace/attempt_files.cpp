@@ -72,6 +72,7 @@ Result<void> AttemptFiles::begin() {
   if (options_.workspace.folder.empty()) return outcome::success();
   options_.workspace.run = attempt_.run_id();
   options_.workspace.begins = attempt_.number() == 1;
+  keep_lease_meanwhile();
   auto opened = Workspace::open(options_.workspace);
   if (!opened) return failed(opened.error());
   files_ = std::move(opened).value();
@@ -95,6 +96,21 @@ Result<void> AttemptFiles::begin() {
   }
   set_at_rest(true);
   return outcome::success();
+}
+
+// Git may need longer than a lease lives, and so may whoever removes files. If another supervisor
+// has taken the run over, it must not wait for us.
+void AttemptFiles::keep_lease_meanwhile() {
+  if (options_.store == nullptr) return;
+  GitWatch& watch = options_.workspace.watch;
+  const Duration every = options_.store->capabilities().renew_every;
+  if (every <= Duration::zero()) return;
+  watch.every = every;
+  watch.meanwhile = [&attempt = attempt_]() -> Result<void> {
+    const auto kept = attempt.keep_lease();
+    if (!kept && kept.error().code == Errc::fenced) return kept;
+    return outcome::success();
+  };
 }
 
 void AttemptFiles::program_runs() { set_at_rest(false); }
@@ -125,6 +141,7 @@ Result<void> AttemptFiles::restore(const std::string& checkpoint) {
 
 // Its words are not the program's, and must not be taken for them.
 Error AttemptFiles::failed(const Error& error) const {
+  if (error.code == Errc::fenced) return error;
   const bool may_pass = error.code == Errc::io;
   return attempt_.fail({.text = error.detail,
                         .type = FailureType::unknown,

@@ -55,6 +55,7 @@ class AttemptFiles {
                                                         const std::string& run) const;
   void tell_trouble(const Result<void>& noted) const;
   void set_at_rest(bool at_rest);
+  void keep_lease_meanwhile();
   void tell_conflicts(const Restored& restored) const;
   void tell_left_out(const std::set<std::string>& files, const std::string& why, std::size_t& told);
   void trouble(const std::string& text) const {

@@ -54,7 +54,7 @@ Result<std::map<std::string, std::string>> Workspace::others_of(const Known& kno
 
 // What this run has kept before.
 Result<void> Workspace::find_kept() {
-  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository));
+  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository, git_.watch));
   static_cast<void>(in_use);
   TRIAGE_TRY(known, known_of(""));
   newest_ = known.newest;

@@ -118,7 +118,8 @@ class Vigil {
 
   // In milliseconds, until over() is to be asked if nothing happens before.
   [[nodiscard]] int patience() const {
-    const Duration wait = began_ + (looked_ ? place_.watch.limit : before_look()) - now();
+    const Duration rest_of_all = began_ + (looked_ ? place_.watch.limit : before_look()) - now();
+    const Duration wait = std::min(rest_of_all, place_.watch.every);
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
     return static_cast<int>(std::clamp<decltype(rest)>(rest, 0, 60'000));
   }
@@ -152,9 +153,11 @@ class Vigil {
   bool looked_ = false;
 };
 
-// Writes and reads concurrently, so that neither side blocks the other. Errors: those of `vigil`.
+// Writes and reads concurrently, so that neither side blocks the other. Errors: those of the
+// watch.
 Result<void> exchange(int in, int out, int error, std::string_view input, std::string& printed,
-                      std::string& complaint, FileDescriptor& in_file, Vigil& vigil) {
+                      std::string& complaint, FileDescriptor& in_file, Vigil& vigil,
+                      const GitWatch& watch) {
   const PipesMayBreak pipes_may_break;
   std::array<char, 65536> block{};
   bool out_open = true;
@@ -171,6 +174,7 @@ Result<void> exchange(int in, int out, int error, std::string_view input, std::s
     if (ready == 0) {
       if (auto why = vigil.over()) return *std::move(why);
     }
+    TRIAGE_TRYV(watch.look());
     const auto take = [&block](int file, std::string& text) {
       const ssize_t got = ::read(file, block.data(), block.size());
       if (got > 0) text.append(block.data(), static_cast<std::size_t>(got));
@@ -195,6 +199,7 @@ Result<std::string> run_git(const GitPlace& place, const std::vector<std::string
   if (!program) {
     return Error{Errc::unsupported, "a workspace needs git, which is not installed"};
   }
+  TRIAGE_TRYV(place.watch.look());
   ChildPlan plan;
   plan.program = program.value();
   plan.arguments = {"git"};
@@ -222,7 +227,7 @@ Result<std::string> run_git(const GitPlace& place, const std::vector<std::string
   std::string complaint;
   Vigil vigil(place, arguments.front());
   const auto exchanged = exchange(in.write.get(), out.read.get(), error.read.get(), input, printed,
-                                  complaint, in.write, vigil);
+                                  complaint, in.write, vigil, place.watch);
   if (!exchanged) ::kill(-child.pid(), SIGKILL);
   int status = 0;
   pid_t ended = 0;

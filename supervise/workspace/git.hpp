@@ -6,6 +6,7 @@
 #include "triage/result.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,12 @@ inline constexpr std::chrono::minutes longest_git{30};
 struct GitWatch {
   std::shared_ptr<Clock> clock = real_clock();
   Duration limit = longest_git;
+  // Called on the same thread before each call, and this often while it lasts, or while a lock is
+  // waited for. Its error ends that, and is returned.
+  std::function<Result<void>()> meanwhile{};
+  Duration every = std::chrono::seconds(10);
+
+  [[nodiscard]] Result<void> look() const { return meanwhile ? meanwhile() : outcome::success(); }
 };
 
 struct GitPlace {
@@ -32,7 +39,8 @@ struct GitPlace {
 // Runs git with `input` as standard input and returns its output. Neither reads nor changes
 // anything of the user's: configuration, hooks, filters, credentials, the tree's own repository.
 // Ends git if it takes too long, or waits for a pipe in the tree that has the name of a file that
-// it reads. Errors: Errc::unsupported if git is missing; Errc::io with git's message, or that.
+// it reads. Errors: Errc::unsupported if git is missing; Errc::io with git's message, or that;
+// those of the watch.
 [[nodiscard]] Result<std::string> run_git(const GitPlace& place,
                                           const std::vector<std::string>& arguments,
                                           std::string_view input = {});

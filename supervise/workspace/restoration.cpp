@@ -35,7 +35,7 @@ std::string lines_of(const std::vector<std::string>& all) {
 
 Result<Restored> Workspace::restore(const FilesId& files, const std::string& origin) {
   // What is restored may be another run's, which is forgotten at this moment.
-  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository));
+  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository, git_.watch));
   static_cast<void>(in_use);
   if (!has(files)) {
     return Error{Errc::not_found, "the files \"" + printable(files.substr(0, 64)) +

@@ -34,8 +34,11 @@ constexpr const char* shared_locks[] = {"/config.lock",
 std::string gate_of(const std::string& repository) { return repository + "/removing.lock"; }
 std::string hall_of(const std::string& repository) { return repository + "/using.lock"; }
 
+constexpr std::chrono::milliseconds pause_between_tries{5};
+
+// Does not wait.
 bool lock(const FileDescriptor& file, int how) {
-  while (::flock(file.get(), how) != 0) {
+  while (::flock(file.get(), how | LOCK_NB) != 0) {
     if (errno != EINTR) return false;
   }
   return true;
@@ -77,14 +80,19 @@ Result<void> write_stores(const std::string& repository, const std::string& run,
   return write_whole(stores_file(repository, run), lines);
 }
 
-Result<ShadowLock> ShadowLock::use(const std::string& repository) {
+Result<ShadowLock> ShadowLock::use(const std::string& repository, const GitWatch& watch) {
   const FileDescriptor gate = opened(gate_of(repository));
   ShadowLock made;
   made.held_ = opened(hall_of(repository));
-  if (gate && made.held_ && lock(gate, LOCK_SH) && lock(made.held_, LOCK_SH)) {
-    return outcome::success(std::move(made));
+  if (!gate || !made.held_) return system_error("a lock of " + printable(repository));
+  for (const FileDescriptor* file : {&gate, &std::as_const(made.held_)}) {
+    while (!lock(*file, LOCK_SH)) {
+      if (errno != EWOULDBLOCK) return system_error("a lock of " + printable(repository));
+      TRIAGE_TRYV(watch.look());
+      watch.clock->sleep_until(watch.clock->now() + pause_between_tries, {});
+    }
   }
-  return system_error("a lock of " + printable(repository));
+  return outcome::success(std::move(made));
 }
 
 Result<ShadowLock> ShadowLock::remove(const std::string& repository,
@@ -93,13 +101,12 @@ Result<ShadowLock> ShadowLock::remove(const std::string& repository,
   made.gate_ = opened(gate_of(repository));
   made.held_ = opened(hall_of(repository));
   if (!made.gate_ || !made.held_) return system_error("a lock of " + printable(repository));
-  constexpr std::chrono::milliseconds pause{5};
   for (FileDescriptor* file : {&made.gate_, &made.held_}) {
-    while (!lock(*file, LOCK_EX | LOCK_NB)) {
+    while (!lock(*file, LOCK_EX)) {
       if (errno != EWOULDBLOCK) return system_error("a lock of " + printable(repository));
-      if (patience <= pause) return Error{Errc::busy, "the files in it are in use"};
-      patience -= pause;
-      std::this_thread::sleep_for(pause);
+      if (patience <= pause_between_tries) return Error{Errc::busy, "the files in it are in use"};
+      patience -= pause_between_tries;
+      std::this_thread::sleep_for(pause_between_tries);
     }
   }
   return outcome::success(std::move(made));

@@ -3,6 +3,7 @@
 // What a shadow repository has beside git's own: whose runs' files it keeps, and locks.
 
 #include "supervise/process/file_descriptor.hpp"
+#include "supervise/workspace/git.hpp"
 #include "triage/result.hpp"
 
 #include <chrono>
@@ -36,8 +37,9 @@ inline constexpr const char* earlier_store = "earlier";
 // Held while somebody relies on objects that no reference leads to yet, or removes such objects.
 class ShadowLock {
  public:
-  // Waits until nothing is being removed. Errors: Errc::io.
-  [[nodiscard]] static Result<ShadowLock> use(const std::string& repository);
+  // Waits until nothing is being removed. Errors: Errc::io; those of the watch.
+  [[nodiscard]] static Result<ShadowLock> use(const std::string& repository,
+                                              const GitWatch& watch = {});
   // For removing: lets nobody begin, and waits for those who have begun. Errors: Errc::busy after
   // so long; Errc::io.
   [[nodiscard]] static Result<ShadowLock> remove(const std::string& repository,

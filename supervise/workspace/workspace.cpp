@@ -231,7 +231,7 @@ Result<std::string> Workspace::take_in(const Changes& changes) {
 
 Result<FilesId> Workspace::keep() {
   // While git collects, it may drop with its pack even what somebody has just written once more.
-  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository));
+  TRIAGE_TRY(in_use, ShadowLock::use(git_.repository, git_.watch));
   static_cast<void>(in_use);
   return keep_now();
 }
