@@ -84,6 +84,7 @@ struct Launch {
     limit(RLIMIT_NOFILE, plan.limits.open_files);
     ::signal(SIGPIPE, SIG_DFL);
     ::sigprocmask(SIG_SETMASK, &plan.signals, nullptr);
+    if (plan.private_files) ::umask(S_IRWXG | S_IRWXO);
     if (::chdir(plan.folder.c_str()) != 0) fail();
     ::execve(plan.program.c_str(), arguments, environment);
     if (errno == ENOEXEC) ::execve("/bin/sh", for_shell, environment);

@@ -26,6 +26,7 @@ struct ChildPlan {
   bool terminal = false;  // `in` becomes the controlling terminal of a new session.
   // False: it stays in ours, so that it may read from a terminal. Ignored if `terminal`.
   bool own_group = true;
+  bool private_files = false;  // What it makes is for its owner alone (umask).
   ChildLimits limits{};
   sigset_t signals{};  // Blocked in the child.
 };

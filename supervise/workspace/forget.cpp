@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 // Younger objects stay until the next time: the lock holds up whoever keeps files, but supervisors
 // of earlier versions take none.
 constexpr std::chrono::hours youngest_removed{1};
+constexpr std::chrono::hours old_lock{1};
+static_assert(old_lock > longest_git);
 constexpr const char* prune_before = "--prune=1.hour.ago";
 constexpr const char* expire_before = "--expire=1.hour.ago";
 
@@ -100,13 +102,21 @@ class Repository {
     return outcome::success();
   }
 
+  // Whether git may be at work for it. No call takes so long that its lock becomes old: an old one
+  // was left behind by a git that was killed.
+  [[nodiscard]] bool is_locked(const std::string& run) const {
+    std::error_code gone;
+    const auto made = fs::last_write_time(index_of(path_, run) + ".lock", gone);
+    return !gone && fs::file_time_type::clock::now() - made < old_lock;
+  }
+
   // Takes the store off its note if another one may have the run.
   [[nodiscard]] Result<bool> may_go(const std::string& run, const std::string& id) const {
     std::set<std::string> stores = stores_of(path_, run);
     std::error_code problem;
     if (stores.contains(earlier_store) || !stores.contains(shadow_name(options_.store)) ||
-        fs::exists(index_of(path_, run) + ".restoring", problem) ||
-        fs::exists(index_of(path_, run) + ".lock", problem) || !options_.is_gone(id)) {
+        fs::exists(index_of(path_, run) + ".restoring", problem) || is_locked(run) ||
+        !options_.is_gone(id)) {
       return outcome::success(false);
     }
     stores.erase(shadow_name(options_.store));

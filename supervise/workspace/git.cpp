@@ -210,6 +210,7 @@ Result<std::string> run_git(const GitPlace& place, const std::vector<std::string
   plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
   plan.environment = environment_of(place);
   plan.folder = place.tree.empty() ? "/" : place.tree;
+  plan.private_files = place.private_files;
   ::sigemptyset(&plan.signals);
   TRIAGE_TRY(in, make_pipe());
   TRIAGE_TRY(out, make_pipe());

@@ -34,6 +34,7 @@ struct GitPlace {
   std::string index{};
   std::string tree{};  // The folder whose files it holds; empty if there is none yet.
   GitWatch watch{};
+  bool private_files = false;  // What git makes is for its owner alone.
 };
 
 // Runs git with `input` as standard input and returns its output. Neither reads nor changes

@@ -25,6 +25,14 @@ Result<void> move_aside_into(Restored& restored, const std::string& whole) {
   return outcome::success();
 }
 
+constexpr mode_t all_read = 0444;
+
+// Whether there are files that not everybody may read.
+bool has_private(const Notes& notes) {
+  return std::any_of(notes.modes.begin(), notes.modes.end(),
+                     [](const auto& one) { return (one.second & all_read) != all_read; });
+}
+
 std::string lines_of(const std::vector<std::string>& all) {
   std::string lines;
   for (const std::string& path : all) lines += path + '\0';
@@ -176,7 +184,16 @@ Result<void> Workspace::clear_way(const Plan& plan, Restored& restored) const {
 
 // Idempotent, even after a partial restoration.
 Result<void> Workspace::bring_back(const Plan& plan) {
-  TRIAGE_TRYV(git("read-tree", "--reset", "-u", plan.target));
+  GitPlace place = git_;
+  place.private_files = has_private(plan.notes);
+  if (place.private_files) {
+    // Folders have the usual permissions; those of files are set below.
+    for (const std::string& path : plan.added) {
+      std::error_code problem;
+      fs::create_directories(fs::path(options_.folder + "/" + path).parent_path(), problem);
+    }
+  }
+  TRIAGE_TRYV(run_git(place, {"read-tree", "--reset", "-u", plan.target}));
   const NotKept not_kept = plan.not_kept.value_or(NotKept());
   for (const std::string& path : plan.removed) {
     remove_empty_folders(options_.folder, path, not_kept.empty);

@@ -59,6 +59,34 @@ TEST_CASE("files come back with their bytes, permissions, links and absences", "
   CHECK(files.keep().value() == then);
 }
 
+TEST_CASE("a file that only its owner may read comes back without a moment for others",
+          "[workspace]") {
+  const Room room;
+  const Workshop shop;
+  room.write("keys/deep/secret", "s");
+  fs::permissions(room.at("keys/deep/secret"), static_cast<fs::perms>(0600));
+  room.write("keys/plain", "p");
+  Workspace files = room.open();
+  const FilesId then = files.keep().value();
+  const mode_t folder = room.mode("keys/deep");
+  fs::remove_all(room.at("keys"));
+  REQUIRE(files.keep());
+  const std::string path = std::getenv("PATH");
+  // Looks as soon as git has written it.
+  shop.script("git",
+              "PATH='" + path + "'\ngit \"$@\" || exit\ncase \"$*\" in *'read-tree --reset'*)" +
+                  " stat -c %a '" + room.at("keys/deep/secret").string() + "' >$W/mode ;; esac");
+  ::setenv("PATH", (shop.file("") + ":" + path).c_str(), 1);
+  const auto restored = files.restore(then);
+  ::setenv("PATH", path.c_str(), 1);
+  REQUIRE(restored);
+  CHECK(read_text(shop.file("mode")) == "600\n");
+  CHECK(room.mode("keys/deep/secret") == 0600);
+  CHECK(room.mode("keys/plain") == 0644);
+  CHECK(room.mode("keys/deep") == folder);
+  CHECK(files.keep().value() == then);
+}
+
 TEST_CASE("a folder that became a link comes back, and what the link leads to is left alone",
           "[workspace]") {
   const Room room;
