@@ -18,6 +18,8 @@ enum NameRole : std::uint16_t {
   calling = 64,   // "called", "requested": a name follows.
   joining = 128,  // "and", "or": between the items of a list.
   pronoun = 256,  // "it", "this": not a name.
+  thing = 512,    // "resource", "key": a name may follow that cannot be a word.
+  absent = 1024,  // "found", "exist": "tool not found: " may stand before a name.
 };
 
 // The roles of a word, ignoring case; 0 if it has none.

@@ -50,6 +50,7 @@ struct Word {
   std::uint16_t roles = 0;
   bool quoted = false;
   bool shaped = false;  // snake_case, camelCase, a path, a version: not an ordinary word.
+  bool dashed = false;  // Shaped by dashes only: may be an ordinary word, such as "time-out".
   bool name = false;
 };
 
@@ -62,11 +63,14 @@ class NameFinder {
   void run() {
     read_words();
     const bool speaks_of_names = std::any_of(words_.begin(), words_.end(), [](const Word& word) {
-      return (word.roles & (noun | listing)) != 0;
+      return (word.roles & (noun | listing | thing)) != 0;
     });
     if (!speaks_of_names) return;
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if ((words_[i].roles & noun) != 0) behind_noun(i);
+      if ((words_[i].roles & noun) != 0) behind_absence(i);
+      if ((words_[i].roles & thing) != 0) behind_thing(i);
+      if ((words_[i].roles & denial) != 0) behind_denial(i);
       if ((words_[i].roles & calling) != 0) behind_call(i);
       if ((words_[i].roles & (listing | noun)) != 0) list_behind(i);
       in_front_of_noun(i);
@@ -91,11 +95,22 @@ class NameFinder {
       const std::string_view text = text_of(word);
       const bool number = is_digit(text.front());
       word.shaped = !number && is_shaped(text);
-      word.quoted = word.begin > 0 && at < line_.size() && is_quote(line_[word.begin - 1]) &&
-                    line_[at] == line_[word.begin - 1];
+      word.dashed = word.shaped && text.find_first_of("_./:") == std::string_view::npos &&
+                    text.find('-') != std::string_view::npos;
+      word.quoted = is_quoted(word);
       if (!word.quoted) word.roles = number ? std::uint16_t{pronoun} : name_roles(text);
+      const bool member = at + 1 < line_.size() && line_[at] == '"' && line_[at + 1] == ':';
+      if (word.quoted && member) word.roles = name_roles(text) & noun;
       words_.push_back(word);
     }
+  }
+
+  // In a pair of quotes, or as `this'.
+  [[nodiscard]] bool is_quoted(const Word& word) const {
+    if (word.begin == 0 || word.end >= line_.size()) return false;
+    const char opened = line_[word.begin - 1];
+    const char closed = line_[word.end];
+    return is_quote(opened) && (closed == opened || (opened == '`' && closed == '\''));
   }
 
   [[nodiscard]] bool joins(std::size_t at) const {
@@ -125,6 +140,10 @@ class NameFinder {
   [[nodiscard]] bool is_clear_name(std::size_t i) const {
     return words_[i].quoted || (words_[i].shaped && words_[i].roles == 0);
   }
+  // Not an ordinary word whatever stands around it.
+  [[nodiscard]] bool is_surely_name(std::size_t i) const {
+    return is_clear_name(i) && (words_[i].quoted || !words_[i].dashed);
+  }
   [[nodiscard]] bool ends_sentence(std::size_t i) const {
     if (i + 1 >= words_.size()) return true;
     return between(i).find_first_of(".;,!?)(:") != std::string_view::npos;
@@ -152,12 +171,55 @@ class NameFinder {
     }
   }
 
-  // "called x_y", "asked for 'x'", "invoked refund, but"
+  // "method not found: refund", "No such tool exists: 'x'"
+  void behind_absence(std::size_t i) {
+    constexpr std::uint16_t between_both = verdict | about | denial | pronoun | listing | absent;
+    bool is_absent = false;
+    for (std::size_t next = i + 1; next < words_.size() && next <= i + 5; ++next) {
+      const std::string_view gap = between(next - 1);
+      if (gap.find_first_of(".;!?,") != std::string_view::npos) return;
+      if (gap.starts_with(":")) {
+        if (is_absent && (is_clear_name(next) || (words_[next].roles == 0 && ends_sentence(next))))
+          words_[next].name = true;
+        return;
+      }
+      if (words_[next].quoted || !has(next, between_both)) return;
+      is_absent = is_absent || has(next, absent);
+    }
+  }
+
+  // "resource x_y", "no node named x_y", "KeyError: 'x'"
+  void behind_thing(std::size_t i) {
+    std::size_t next = i + 1;
+    if (has(next, link) && next + 1 < words_.size() && !words_[next].quoted) ++next;
+    if (next >= words_.size()) return;
+    if (!is_surely_name(next) && !(is_clear_name(next) && has(next + 1, verdict))) return;
+    const std::string_view gap = line_.substr(words_[i].end, words_[next].begin - words_[i].end);
+    const bool only_blanks = gap.find_first_not_of(' ') == std::string_view::npos ||
+                             (next > i + 1 && gap.find(':') == std::string_view::npos);
+    if (only_blanks || (gap.starts_with(": ") && words_[next].quoted && ends_in_error(i)))
+      words_[next].name = true;
+  }
+  [[nodiscard]] bool ends_in_error(std::size_t i) const {
+    const std::string_view text = text_of(words_[i]);
+    return text.ends_with("Error") || text.ends_with("error");
+  }
+
+  // "there is no x_y among the functions"
+  void behind_denial(std::size_t i) {
+    const bool follows = i + 1 < words_.size() && is_surely_name(i + 1) && speaks_of_nouns();
+    if (follows && between(i).find_first_of(".:;!?,") == std::string_view::npos)
+      words_[i + 1].name = true;
+  }
+
+  // "called x_y", "asked for 'x'", "a call to x_y", "invoked refund, but"
   void behind_call(std::size_t i) {
     if (i + 1 >= words_.size()) return;
-    const std::size_t next = has(i + 1, link) && i + 2 < words_.size() ? i + 2 : i + 1;
+    const bool linked =
+        has(i + 1, link) || text_of(words_[i + 1]) == "to" || text_of(words_[i + 1]) == "for";
+    const std::size_t next = linked && i + 2 < words_.size() ? i + 2 : i + 1;
     if (between(i).find_first_of(".;!?") != std::string_view::npos) return;
-    if (is_clear_name(next)) {
+    if (speaks_of_nouns() ? is_clear_name(next) : is_surely_name(next)) {
       words_[next].name = true;
     } else if (words_[next].roles == 0 && next + 1 < words_.size() &&
                (between(next).starts_with(",") || has(next + 1, verdict)) && speaks_of_nouns()) {
@@ -186,6 +248,11 @@ class NameFinder {
     constexpr std::size_t reach = 8;
     const bool candidate = is_clear_name(i) || words_[i].roles == 0;
     const bool first = i == 0 || between(i - 1).find_first_of(".:;,\n") != std::string_view::npos;
+    // As shells say it: "sh: 1: refund: command not found".
+    if (candidate && first && i > 0 && has(i + 1, noun) && has(i + 2, verdict) &&
+        has(i + 3, absent) && between(i).starts_with(": ")) {
+      words_[i].name = true;
+    }
     if (!candidate || (!words_[i].quoted && !words_[i].shaped && !first) || !has(i + 1, verdict)) {
       return;
     }
