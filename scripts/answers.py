@@ -12,6 +12,16 @@ GROUPS = {
 }
 
 
+def types_of(tool, failures):
+    """The types that `triage classify` gives, in order."""
+    lines = "".join(json.dumps(failure) + "\n" for failure in failures)
+    answered = subprocess.run([str(tool), "classify"], input=lines, capture_output=True, text=True, check=False)
+    types = [json.loads(line).get("type") for line in answered.stdout.splitlines()]
+    if len(types) != len(failures):
+        sys.exit(f"{tool} classify: {answered.stderr.strip()}")
+    return types
+
+
 def judged(tool, corpus, folds):
     """The rows of a corpus with the answers of models that have seen no row of their origin, by eval_classifier."""
     answered = subprocess.run([str(tool), str(corpus)] + ([str(folds)] if folds else []), capture_output=True, text=True,
