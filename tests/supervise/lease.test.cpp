@@ -72,16 +72,22 @@ std::shared_ptr<RenewingStore> often_renewed(const Workshop& shop) {
                                          std::chrono::milliseconds(5));
 }
 
+// What happens when the lease is renewed for the third time.
+template <class Act>
+void at_third_renewal(RenewingStore& store, Act act) {
+  store.before_renewal = [act](int number, const Lease& lease) {
+    if (number == 3) act(lease);
+    return std::optional<Error>();
+  };
+}
+
 }  // namespace
 
 TEST_CASE("a run whose program is silent keeps its lease", "[lease]") {
   const Workshop shop;
   const SignalsAsBefore signals;
   const auto store = often_renewed(shop);
-  store->before_renewal = [&](int number, const Lease&) {
-    if (number == 3) std::ofstream(shop.file("go")) << "go";
-    return std::optional<Error>();
-  };
+  at_third_renewal(*store, [&](const Lease&) { std::ofstream(shop.file("go")) << "go"; });
   REQUIRE_OK(run_on(store, {shop.script("a", "until [ -e $W/go ]; do sleep 0.01; done")},
                     std::chrono::minutes(10)));
 }
@@ -90,10 +96,7 @@ TEST_CASE("a program whose run was taken over is ended at once", "[lease]") {
   const Workshop shop;
   const SignalsAsBefore signals;
   const auto store = often_renewed(shop);
-  store->before_renewal = [&](int number, const Lease& lease) {
-    if (number == 3) store->hand_over(lease);
-    return std::optional<Error>();
-  };
+  at_third_renewal(*store, [&](const Lease& lease) { store->hand_over(lease); });
   CHECK_ERRC(Errc::fenced,
              run_on(store, {shop.script("a", "trap '' TERM\nwhile :; do sleep 0.01; done")},
                     std::chrono::minutes(10)));
@@ -118,17 +121,11 @@ TEST_CASE("a run keeps its lease while git keeps its files", "[lease][workspace]
   ::setenv("PATH", (shop.file("bin") + ":" + path).c_str(), 1);
   const std::vector<std::string> command{shop.script("a", "")};
   SECTION("and says nothing") {
-    store->before_renewal = [&](int number, const Lease&) {
-      if (number == 3) std::ofstream(shop.file("go")) << "go";
-      return std::optional<Error>();
-    };
+    at_third_renewal(*store, [&](const Lease&) { std::ofstream(shop.file("go")) << "go"; });
     REQUIRE_OK(run_on(store, command, std::chrono::minutes(10), tree));
   }
   SECTION("and lets go of them when it was taken over") {
-    store->before_renewal = [&](int number, const Lease& lease) {
-      if (number == 3) store->hand_over(lease);
-      return std::optional<Error>();
-    };
+    at_third_renewal(*store, [&](const Lease& lease) { store->hand_over(lease); });
     CHECK_ERRC(Errc::fenced, run_on(store, command, std::chrono::minutes(10), tree));
   }
   CHECK_FALSE(std::filesystem::exists(shop.file("waited")));
@@ -144,10 +141,7 @@ TEST_CASE("a run keeps its lease while the files of others are removed", "[lease
   REQUIRE(Workspace::open({.folder = tree, .shadows = shadows, .run = "other"}));
   std::optional<ShadowLock> removing =
       ShadowLock::remove(shadow_repository(shadows, tree), std::chrono::seconds(1)).value();
-  store->before_renewal = [&](int number, const Lease&) {
-    if (number == 3) removing.reset();
-    return std::optional<Error>();
-  };
+  at_third_renewal(*store, [&](const Lease&) { removing.reset(); });
   REQUIRE_OK(run_on(store, {shop.script("a", "")}, std::chrono::minutes(10), tree));
   CHECK_FALSE(removing);
 }

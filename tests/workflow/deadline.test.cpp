@@ -13,6 +13,17 @@ using namespace triage::workflow;
 using namespace triage::test;
 using Catch::Matchers::ContainsSubstring;
 
+namespace {
+
+// For a run "w" that may take so long from now on.
+WorkflowRunOptions within(std::chrono::hours time,
+                          const std::shared_ptr<testing::SimulatedClock>& clock,
+                          const std::shared_ptr<CheckpointStore>& store) {
+  return {.run_id = "w", .store = store, .deadline = clock->now() + time, .clock = clock};
+}
+
+}  // namespace
+
 TEST_CASE(
     "a deadline that passes lets running work finish and begins nothing more; a later one goes on",
     "[workflow][deadline]") {
@@ -114,17 +125,13 @@ TEST_CASE("an executor that may not act any more because of the deadline has not
                                .start("a")
                                .edge("a", "b"));
   const auto store = memory();
-  const auto until = [&](std::chrono::hours time) {
-    return WorkflowRunOptions{
-        .run_id = "w", .store = store, .deadline = clock->now() + time, .clock = clock};
-  };
-  WorkflowRun run(graph, until(std::chrono::hours(1)));
+  WorkflowRun run(graph, within(std::chrono::hours(1), clock, store));
   CHECK_ERRC(Errc::exhausted, run.run(1));
   CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::skipped}});
   REQUIRE(run.stopped().value().has_value());
   CHECK(run.stopped().value()->how == StopKind::deadline_passed);
   CHECK(acts == 0);
-  const auto done = WorkflowRun(graph, until(std::chrono::hours(9))).resume();
+  const auto done = WorkflowRun(graph, within(std::chrono::hours(9), clock, store)).resume();
   REQUIRE_OK(done);
   CHECK(done.value().value() == 3);
   CHECK(acts == 1);
@@ -140,14 +147,11 @@ TEST_CASE("an executor whose own run the deadline keeps from beginning has not f
                 .start("a"));
   const auto store = memory();
   const auto until = [&](std::chrono::hours time) {
-    return WorkflowRunOptions{.run_id = "w",
-                              .store = store,
-                              .deadline = clock->now() + time,
-                              .clock = clock,
-                              .on_event = [&](const WorkflowEvent& event) {
-                                if (event.kind != WorkflowEventKind::executor_started) return;
-                                clock->advance(std::chrono::hours(2));
-                              }};
+    WorkflowRunOptions options = within(time, clock, store);
+    options.on_event = [&](const WorkflowEvent& event) {
+      if (event.kind == WorkflowEventKind::executor_started) clock->advance(std::chrono::hours(2));
+    };
+    return options;
   };
   WorkflowRun run(graph, until(std::chrono::hours(1)));
   CHECK_ERRC(Errc::exhausted, run.run(1));
@@ -168,18 +172,14 @@ TEST_CASE("a run that asks somebody when its deadline has passed goes on with a 
                                          }))
                                .start("a"));
   const auto store = memory();
-  const auto until = [&](std::chrono::hours time) {
-    return WorkflowRunOptions{
-        .run_id = "w", .store = store, .deadline = clock->now() + time, .clock = clock};
-  };
-  WorkflowRun run(graph, until(std::chrono::hours(1)));
+  WorkflowRun run(graph, within(std::chrono::hours(1), clock, store));
   CHECK_ERRC(Errc::exhausted, run.run(1));
   CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::waits}});
   const auto pending = run.pending_requests();
   REQUIRE_OK(pending);
   REQUIRE(pending.value().size() == 1);
   REQUIRE_OK(run.answer(pending.value()[0].id, 5));
-  const auto done = WorkflowRun(graph, until(std::chrono::hours(9))).resume();
+  const auto done = WorkflowRun(graph, within(std::chrono::hours(9), clock, store)).resume();
   REQUIRE_OK(done);
   CHECK(done.value().value() == 5);
 }
@@ -194,10 +194,7 @@ TEST_CASE("an executor that is late itself has failed, whatever the deadline",
                                          }),
                                          {.timeout = std::chrono::minutes(1)})
                                .start("a"));
-  WorkflowRun run(graph, {.run_id = "w",
-                          .store = memory(),
-                          .deadline = clock->now() + std::chrono::hours(1),
-                          .clock = clock});
+  WorkflowRun run(graph, within(std::chrono::hours(1), clock, memory()));
   CHECK_ERRC(Errc::escalated, run.run(1));
   CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::failed}});
 }

@@ -67,8 +67,10 @@ class NameFinder {
     });
     if (!speaks_of_names) return;
     for (std::size_t i = 0; i < words_.size(); ++i) {
-      if ((words_[i].roles & noun) != 0) behind_noun(i);
-      if ((words_[i].roles & noun) != 0) behind_absence(i);
+      if ((words_[i].roles & noun) != 0) {
+        behind_noun(i);
+        behind_absence(i);
+      }
       if ((words_[i].roles & thing) != 0) behind_thing(i);
       if ((words_[i].roles & denial) != 0) behind_denial(i);
       if ((words_[i].roles & calling) != 0) behind_call(i);

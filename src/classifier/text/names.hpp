@@ -15,9 +15,10 @@ struct NamePlace {
 };
 
 // Appends the places of the names of tools, functions, commands, agents and models in one line:
-// after such a word ("tool refund", "model: gpt-x", "no such function 'f'"), before one ("x is no
-// known tool"), after a call ("called x_y"), and in lists ("available: a, b"). In order, without
-// overlaps. Linear.
+// after such a word ("tool refund", "no such function 'f'", "method not found: x"), before one ("x
+// is no known tool", "x: command not found"), after a call ("called x_y", "a call to x_y"), and in
+// lists ("available: a, b"). Behind other things that have one ("resource", "task", "key"), what
+// cannot be an ordinary word is a name. In order, without overlaps. Linear.
 void find_names(std::string_view line, std::vector<NamePlace>& places);
 
 // A quick check: false for words that cannot be part of a name, such as two separated by a blank.
