@@ -171,9 +171,7 @@ Result<void> exchange(int in, int out, int error, std::string_view input, std::s
       if (errno == EINTR) continue;
       return system_error("what git prints");
     }
-    if (ready == 0) {
-      if (auto why = vigil.over()) return *std::move(why);
-    }
+    if (auto why = vigil.over()) return *std::move(why);
     TRIAGE_TRYV(watch.look());
     const auto take = [&block](int file, std::string& text) {
       const ssize_t got = ::read(file, block.data(), block.size());
