@@ -29,7 +29,7 @@ struct Corpus {
   std::size_t written_origins = 0;  // These come first, followed by the patterns of grammars.
 };
 
-// Wordings per pattern of a grammar.
+// Wordings per pattern of a grammar. In every second one the names are other ones: OtherNames.
 inline constexpr std::size_t wordings_a_pattern = 16;
 
 // Wordings more similar to a row are not used: they teach nothing new, and would leak rows of

@@ -24,6 +24,7 @@ constexpr std::size_t types = failure_type_count;
 constexpr std::size_t row_size = ModelParameters::row_size;
 constexpr float codes_only_weight = 0.25F;  // A code without its text teaches little.
 constexpr float wording_weight = 0.35F;     // From a grammar; rows are real.
+constexpr float least_square = 1e-6F;       // With which AdaGrad's sums begin.
 
 // Relative weights of the feature groups. Found with held-out origins.
 constexpr std::array<float, feature_group_count> group_scales{1.0F, 0.5F, 1.0F, 1.0F, 1.0F,
@@ -36,39 +37,12 @@ void shuffle(std::vector<std::size_t>& order, std::mt19937& random) {
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
 }
 
-// Assigns features to rows of the table: those of many origins first, until their bucket is full.
-class Places {
+// The features that training meets in enough origins, numbered in the order of their hashes.
+class Vocabulary {
  public:
-  Places(const std::vector<const Example*>& examples, std::size_t least_origins) {
-    std::vector<Known> known = count_origins(examples);
-    std::erase_if(known, [&](const Known& feature) { return feature.origins < least_origins; });
-    // Ties keep the order of their hashes.
-    std::stable_sort(known.begin(), known.end(),
-                     [](const Known& a, const Known& b) { return a.origins > b.origins; });
-    for (const Known& feature : known) place(feature.hash);
-  }
+  static constexpr std::uint32_t none = UINT32_MAX;
 
-  // The row, or no_row.
-  [[nodiscard]] std::uint32_t row(std::uint32_t hash) const {
-    const std::size_t begin = detail::bucket_begin(hash);
-    for (std::size_t i = begin; i < begin + ModelParameters::bucket_rows; ++i) {
-      if (tags_[i] == detail::feature_tag(hash)) return static_cast<std::uint32_t>(i);
-    }
-    return no_row;
-  }
-
-  static constexpr std::uint32_t no_row = UINT32_MAX;
-
-  [[nodiscard]] const std::vector<std::uint16_t>& tags() const { return tags_; }
-
- private:
-  struct Known {
-    std::uint32_t hash = 0;
-    std::size_t origins = 0;
-  };
-
-  // All features, by hash, without duplicates.
-  static std::vector<Known> count_origins(const std::vector<const Example*>& examples) {
+  Vocabulary(const std::vector<const Example*>& examples, std::size_t least_origins) {
     std::map<std::size_t, std::vector<const Example*>> by_origin;
     for (const Example* example : examples) by_origin[example->origin].push_back(example);
     std::vector<std::uint32_t> hashes;  // Once per origin that has it.
@@ -81,38 +55,69 @@ class Places {
       hashes.insert(hashes.end(), own.begin(), std::unique(own.begin(), own.end()));
     }
     std::sort(hashes.begin(), hashes.end());
-    std::vector<Known> known;
-    for (const std::uint32_t hash : hashes) {
-      if (known.empty() || known.back().hash != hash) known.push_back({hash, 0});
-      ++known.back().origins;
+    for (std::size_t begin = 0; begin < hashes.size();) {
+      std::size_t end = begin + 1;
+      while (end < hashes.size() && hashes[end] == hashes[begin]) ++end;
+      if (end - begin >= least_origins) hashes_.push_back(hashes[begin]);
+      begin = end;
     }
-    return known;
+    for (std::size_t i = 0; i < hashes_.size(); ++i) ++begins_[(hashes_[i] >> 16U) + 1];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
   }
 
-  void place(std::uint32_t hash) {
+  // The feature's number, or none.
+  [[nodiscard]] std::uint32_t number(std::uint32_t hash) const {
+    const auto begin = hashes_.begin() + begins_[hash >> 16U];
+    const auto end = hashes_.begin() + begins_[(hash >> 16U) + 1];
+    const auto found = std::lower_bound(begin, end, hash);
+    return found == end || *found != hash ? none
+                                          : static_cast<std::uint32_t>(found - hashes_.begin());
+  }
+  [[nodiscard]] const std::vector<std::uint32_t>& hashes() const { return hashes_; }
+
+ private:
+  std::vector<std::uint32_t> hashes_{};
+  // The first number of each value of a hash's upper half, and where the last of them ends.
+  std::vector<std::uint32_t> begins_ = std::vector<std::uint32_t>((1U << 16U) + 1, 0);
+};
+
+// The rows of the table, given to features one after the other.
+class Places {
+ public:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  // The row of the feature; none if its bucket is full.
+  std::uint32_t give(std::uint32_t hash) {
     const std::size_t begin = detail::bucket_begin(hash);
     for (std::size_t i = begin; i < begin + ModelParameters::bucket_rows; ++i) {
-      if (tags_[i] == detail::feature_tag(hash)) return;  // It shares the other feature's row.
-      if (tags_[i] != 0) continue;
+      // With the same tag it shares the other feature's row.
+      if (tags_[i] != 0 && tags_[i] != detail::feature_tag(hash)) continue;
       tags_[i] = detail::feature_tag(hash);
-      return;
+      return static_cast<std::uint32_t>(i);
     }
+    return none;
   }
 
+  [[nodiscard]] const std::vector<std::uint16_t>& tags() const { return tags_; }
+
+ private:
   std::vector<std::uint16_t> tags_ = std::vector<std::uint16_t>(ModelParameters::table_rows, 0);
 };
 
 class Fit {
  public:
   Fit(const std::vector<const Example*>& examples, const TrainingOptions& options)
-      : examples_(examples), options_(options), places_(examples, options.least_origins) {}
+      : examples_(examples), options_(options), vocabulary_(examples, options.least_origins) {}
 
   ModelParameters run() {
     for (const Example* example : examples_) look_up(*example);
+    weights_.resize(vocabulary_.hashes().size());
+    squares_.resize(weights_.size(), least_square);
     std::mt19937 random(options_.seed);
     std::vector<std::size_t> order(examples_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (int epoch = 0; epoch < options_.epochs; ++epoch) {
+      if (epoch == options_.free_epochs) keep_the_strongest();
       shuffle(order, random);
       const float done = static_cast<float>(epoch) / static_cast<float>(options_.epochs);
       rate_ = options_.learning_rate * (1 - 0.9F * done);
@@ -123,7 +128,7 @@ class Fit {
 
  private:
   struct Row {
-    std::uint32_t row;
+    std::uint32_t row;  // The feature's number; its row of the table once that is filled.
     float value;
   };
 
@@ -134,11 +139,39 @@ class Fit {
     all.features.clear();
     std::vector<Row> rows;
     for (const detail::Feature& feature : example.features) {
-      const std::uint32_t row = places_.row(feature.hash);
-      if (row == Places::no_row) continue;
+      const std::uint32_t row = vocabulary_.number(feature.hash);
+      if (row == Vocabulary::none) continue;
       rows.push_back({row, norm * group_scales[static_cast<std::size_t>(feature.group)]});
     }
     rows_.push_back(std::move(rows));
+  }
+
+  // From here on there are only the features that the table has room for: where it has not, those
+  // with the largest weights so far. They become rows of the table.
+  void keep_the_strongest() {
+    std::vector<std::pair<float, std::uint32_t>> order;
+    for (std::uint32_t i = 0; i < weights_.size(); ++i) {
+      const Scores& row = weights_[i];
+      order.emplace_back(-std::inner_product(row.begin(), row.begin() + types, row.begin(), 0.0F),
+                         i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<std::uint32_t> rows(weights_.size(), Places::none);
+    std::vector<Scores> weights(ModelParameters::table_rows);
+    std::vector<float> squares(ModelParameters::table_rows, least_square);
+    for (const auto& [strength, i] : order) {
+      rows[i] = places_.give(vocabulary_.hashes()[i]);
+      const bool is_taken = rows[i] != Places::none && squares[rows[i]] > least_square;
+      if (rows[i] == Places::none || is_taken) continue;
+      weights[rows[i]] = weights_[i];
+      squares[rows[i]] = squares_[i];
+    }
+    weights_ = std::move(weights);
+    squares_ = std::move(squares);
+    for (std::vector<Row>& inputs : rows_) {
+      for (Row& input : inputs) input.row = rows[input.row];
+      std::erase_if(inputs, [](const Row& input) { return input.row == Places::none; });
+    }
   }
 
   // Calls visit(weights, sum of squared gradients, value) for each input of the example.
@@ -204,15 +237,16 @@ class Fit {
 
   const std::vector<const Example*>& examples_;
   const TrainingOptions& options_;
-  const Places places_;
+  const Vocabulary vocabulary_;
+  Places places_{};
   float rate_ = 0;
   std::vector<std::vector<Row>> rows_{};  // By example.
   Scores bias_{};
-  float bias_squares_ = 1e-6F;
-  std::vector<Scores> weights_ = std::vector<Scores>(ModelParameters::table_rows);
-  std::vector<float> squares_ = std::vector<float>(ModelParameters::table_rows, 1e-6F);
+  float bias_squares_ = least_square;
+  std::vector<Scores> weights_{};
+  std::vector<float> squares_{};
   std::array<Scores, hint_input_count> hint_weights_{};
-  std::array<float, hint_input_count> hint_squares_ = filled(1e-6F);
+  std::array<float, hint_input_count> hint_squares_ = filled(least_square);
 
   static std::array<float, hint_input_count> filled(float value) {
     std::array<float, hint_input_count> all{};

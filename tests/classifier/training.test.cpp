@@ -4,6 +4,7 @@
 #include "corpus.hpp"
 #include "grammar.hpp"
 #include "near_duplicates.hpp"
+#include "other_names.hpp"
 #include "trainer.hpp"
 
 #include "support/program.hpp"
@@ -160,6 +161,70 @@ TEST_CASE("wordings of a grammar teach, and are never asked about", "[classifier
   }
   std::ofstream(folder.file("more.grammar")) << "what\n";
   CHECK_ERRC(Errc::invalid_argument, read_corpus(folder.path().string()));
+}
+
+TEST_CASE("names get other names, the same wherever they occur", "[classifier][training]") {
+  OtherNames names;
+  const std::string text = names.give("tool fetch_orders (no fetch_orders among a_b, \"a_b\")");
+  INFO(text);
+  const std::size_t end = text.find(" (no ");
+  REQUIRE(text.starts_with("tool "));
+  REQUIRE(end != std::string::npos);
+  const std::string name = text.substr(5, end - 5);
+  CHECK(name != "fetch_orders");
+  CHECK_FALSE(name.empty());
+  CHECK(text.find(" (no " + name + " among ") == end);
+  CHECK(text.find("a_b") == std::string::npos);
+  CHECK(OtherNames().give("the tool fetch_orders") == OtherNames().give("the tool fetch_orders"));
+}
+
+TEST_CASE("what is no name stays", "[classifier][training]") {
+  const auto text = GENERATE(as<std::string>(), "", "no such tool: refund (code 3)", "max_turns=3",
+                             "{\"stop_reason\":1}", "MAX_TURNS", "_x", "x_", "3_d", "__init__");
+  CHECK(OtherNames().give(text) == text);
+}
+
+TEST_CASE("every second wording of a grammar has other names", "[classifier][training]") {
+  const test::TempFolder folder;
+  std::ofstream(folder.file("rows.jsonl")) << small_corpus();
+  std::ofstream(folder.file("more.grammar"))
+      << "timeout\ttimed_out\tset_lamp waited [1|2|3|4|5|6|7|8] [seconds|hours|days|weeks] for "
+         "it\n";
+  const auto corpus = read_corpus(folder.path().string());
+  REQUIRE_OK(corpus);
+  std::size_t kept = 0;
+  for (const Row& row : corpus.value().rows)
+    kept += row.failure.text.starts_with("set_lamp waited") ? 1U : 0U;
+  CHECK(kept == wordings_a_pattern / 2);
+}
+
+TEST_CASE("where the table has no room, the features that say most stay",
+          "[classifier][training]") {
+  constexpr std::uint32_t telling = 77;
+  std::vector<std::uint32_t> crowd;  // In the bucket of the telling one.
+  for (std::uint32_t hash = telling + 1; crowd.size() < 12; ++hash) {
+    if (detail::bucket_begin(hash) == detail::bucket_begin(telling)) crowd.push_back(hash);
+  }
+  std::vector<Example> examples;
+  for (std::size_t origin = 0; origin < 40; ++origin) {
+    Example example{.origin = origin};
+    for (const std::uint32_t hash : crowd) example.features.push_back({.hash = hash});
+    if (origin % 4 == 0) {  // In fewer origins than the others.
+      example.features.push_back({.hash = telling});
+      example.label = FailureType::timeout;
+    }
+    examples.push_back(example);
+  }
+  const auto model =
+      detail::TextModel::parse(detail::TextModel::serialize(fit(pointers(examples))));
+  REQUIRE_OK(model);
+  const auto share_of_timeout = [&](const Example& example) {
+    detail::ModelInput input;
+    input.features.features = example.features;
+    return model.value().posterior(input)[static_cast<std::size_t>(FailureType::timeout)];
+  };
+  CHECK(share_of_timeout(examples[0]) > 0.5);
+  CHECK(share_of_timeout(examples[1]) < 0.2);
 }
 
 TEST_CASE("a wording that a row says already is not used", "[classifier][training]") {

@@ -67,6 +67,8 @@ Result<Lexicon> Lexicon::parse(std::string_view table) {
   return outcome::success(std::move(lexicon));
 }
 
+std::string_view built_in_lexicon_table() noexcept { return lexicon_text; }
+
 std::uint32_t built_in_lexicon_checksum() noexcept { return crc32c(lexicon_text); }
 
 const Lexicon& built_in_lexicon() {

@@ -59,6 +59,7 @@ class Lexicon {
 };
 
 // The built-in table and its checksum: a model fits one lexicon only.
+[[nodiscard]] std::string_view built_in_lexicon_table() noexcept;
 [[nodiscard]] std::uint32_t built_in_lexicon_checksum() noexcept;
 [[nodiscard]] const Lexicon& built_in_lexicon();
 
