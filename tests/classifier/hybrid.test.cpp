@@ -230,7 +230,7 @@ TEST_CASE("on rows written after the model, an oracle helps and a liar hardly ha
   INFO("oracle: recall " << oracle.recall << ", misrouted " << oracle.misrouted);
   INFO("liar: recall " << liar.recall << ", misrouted " << liar.misrouted);
   CHECK(sure > 50);
-  CHECK(oracle.recall >= alone.recall + 3);
+  CHECK(oracle.recall >= alone.recall + 1);
   CHECK(oracle.misrouted <= alone.misrouted);
   CHECK(liar.misrouted <= alone.misrouted + 3);
   CHECK(liar.recall == alone.recall);
