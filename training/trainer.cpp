@@ -3,11 +3,11 @@
 
 #include "classifier/undress/ending.hpp"
 #include "evidence/findings.hpp"
+#include "vocabulary.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -37,73 +37,6 @@ void shuffle(std::vector<std::size_t>& order, std::mt19937& random) {
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
 }
 
-// The features that training meets in enough origins, numbered in the order of their hashes.
-class Vocabulary {
- public:
-  static constexpr std::uint32_t none = UINT32_MAX;
-
-  Vocabulary(const std::vector<const Example*>& examples, std::size_t least_origins) {
-    std::map<std::size_t, std::vector<const Example*>> by_origin;
-    for (const Example* example : examples) by_origin[example->origin].push_back(example);
-    std::vector<std::uint32_t> hashes;  // Once per origin that has it.
-    for (const auto& [origin, of_origin] : by_origin) {
-      std::vector<std::uint32_t> own;
-      for (const Example* example : of_origin) {
-        for (const detail::Feature& feature : example->features) own.push_back(feature.hash);
-      }
-      std::sort(own.begin(), own.end());
-      hashes.insert(hashes.end(), own.begin(), std::unique(own.begin(), own.end()));
-    }
-    std::sort(hashes.begin(), hashes.end());
-    for (std::size_t begin = 0; begin < hashes.size();) {
-      std::size_t end = begin + 1;
-      while (end < hashes.size() && hashes[end] == hashes[begin]) ++end;
-      if (end - begin >= least_origins) hashes_.push_back(hashes[begin]);
-      begin = end;
-    }
-    for (std::size_t i = 0; i < hashes_.size(); ++i) ++begins_[(hashes_[i] >> 16U) + 1];
-    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
-  }
-
-  // The feature's number, or none.
-  [[nodiscard]] std::uint32_t number(std::uint32_t hash) const {
-    const auto begin = hashes_.begin() + begins_[hash >> 16U];
-    const auto end = hashes_.begin() + begins_[(hash >> 16U) + 1];
-    const auto found = std::lower_bound(begin, end, hash);
-    return found == end || *found != hash ? none
-                                          : static_cast<std::uint32_t>(found - hashes_.begin());
-  }
-  [[nodiscard]] const std::vector<std::uint32_t>& hashes() const { return hashes_; }
-
- private:
-  std::vector<std::uint32_t> hashes_{};
-  // The first number of each value of a hash's upper half, and where the last of them ends.
-  std::vector<std::uint32_t> begins_ = std::vector<std::uint32_t>((1U << 16U) + 1, 0);
-};
-
-// The rows of the table, given to features one after the other.
-class Places {
- public:
-  static constexpr std::uint32_t none = UINT32_MAX;
-
-  // The row of the feature; none if its bucket is full.
-  std::uint32_t give(std::uint32_t hash) {
-    const std::size_t begin = detail::bucket_begin(hash);
-    for (std::size_t i = begin; i < begin + ModelParameters::bucket_rows; ++i) {
-      // With the same tag it shares the other feature's row.
-      if (tags_[i] != 0 && tags_[i] != detail::feature_tag(hash)) continue;
-      tags_[i] = detail::feature_tag(hash);
-      return static_cast<std::uint32_t>(i);
-    }
-    return none;
-  }
-
-  [[nodiscard]] const std::vector<std::uint16_t>& tags() const { return tags_; }
-
- private:
-  std::vector<std::uint16_t> tags_ = std::vector<std::uint16_t>(ModelParameters::table_rows, 0);
-};
-
 class Fit {
  public:
   Fit(const std::vector<const Example*>& examples, const TrainingOptions& options)
@@ -117,7 +50,7 @@ class Fit {
     std::vector<std::size_t> order(examples_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (int epoch = 0; epoch < options_.epochs; ++epoch) {
-      if (epoch == options_.free_epochs) keep_the_strongest();
+      if (epoch == std::min(options_.free_epochs, options_.epochs - 1)) keep_the_strongest();
       shuffle(order, random);
       const float done = static_cast<float>(epoch) / static_cast<float>(options_.epochs);
       rate_ = options_.learning_rate * (1 - 0.9F * done);
