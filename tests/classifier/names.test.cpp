@@ -135,9 +135,15 @@ TEST_CASE("names are masked behind things, refusals and calls", "[classifier][na
   CHECK(masked("Method not found: refund") == "Method not found: '_'");
   CHECK(masked("das Werkzeug a_b fehlt") == "das Werkzeug '_' fehlt");
   CHECK(masked("undefined method `refund' for a tool") == "undefined method `_' for a tool");
+  CHECK(masked("task 'refund' is not registered") == "task '_' is not registered");
+  CHECK(masked("MCP server \"loop\" closed it") == "MCP server \"_\" closed it");
+  CHECK(masked("La herramienta «refund» no existe") == "La herramienta «'_'» no existe");
+  CHECK(masked("ツール「refund」は登録されていません") == "ツール「'_'」は登録されていません");
+  CHECK(masked("der Agent „refund“ fehlt") == "der Agent „'_'“ fehlt");
   for (const std::string_view line :
-       {"a job time-out", "task: timed_out", "the model: a_b", "tool call failed: timeout",
-        "when calling the UpdateItem operation", "Warning: command timed out"}) {
+       {"a job time-out", "task: timed_out", "the job doesn’t end, “timeout”", "« » no task «",
+        "the model: a_b", "tool call failed: timeout", "when calling the UpdateItem operation",
+        "Warning: command timed out"}) {
     CHECK(masked(line) == line);
   }
 }

@@ -44,6 +44,9 @@ bool is_word_byte(char c) {
 bool is_joining_byte(char c) { return class_of(c) == ByteClass::joint; }
 bool is_quote(char c) { return class_of(c) == ByteClass::quote; }
 
+constexpr std::array<std::string_view, 9> printed_quotes{
+    "\u00AB", "\u00BB", "\u201C", "\u201D", "\u201E", "\u300C", "\u300D", "\u300E", "\u300F"};
+
 struct Word {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -87,12 +90,14 @@ class NameFinder {
   // Words, and names with dots, dashes and slashes inside.
   void read_words() {
     for (std::size_t at = 0; at < line_.size() && words_.size() < most_words;) {
-      if (!is_word_byte(line_[at])) {
-        ++at;
+      const std::size_t quote = printed_quote(at);
+      if (quote > 0 || !is_word_byte(line_[at])) {
+        at += std::max<std::size_t>(quote, 1);
         continue;
       }
       Word word{.begin = at};
-      while (at < line_.size() && (is_word_byte(line_[at]) || joins(at))) ++at;
+      while (at < line_.size() && (is_word_byte(line_[at]) || joins(at)) && printed_quote(at) == 0)
+        ++at;
       word.end = at;
       const std::string_view text = text_of(word);
       const bool number = is_digit(text.front());
@@ -107,9 +112,24 @@ class NameFinder {
     }
   }
 
+  // The length of a quotation mark as books and other languages have it: «x», “x”, 「x」. Not
+  // ‘x’, which ends with an apostrophe.
+  [[nodiscard]] std::size_t printed_quote(std::size_t at) const {
+    if (static_cast<unsigned char>(line_[at]) < 0x80) return 0;
+    for (const std::string_view quote : printed_quotes) {
+      if (line_.substr(at, quote.size()) == quote) return quote.size();
+    }
+    return 0;
+  }
+
   // In a pair of quotes, or as `this'.
   [[nodiscard]] bool is_quoted(const Word& word) const {
     if (word.begin == 0 || word.end >= line_.size()) return false;
+    if (printed_quote(word.end) > 0) {
+      const std::string_view before = line_.substr(0, word.begin);
+      return std::any_of(printed_quotes.begin(), printed_quotes.end(),
+                         [&](std::string_view quote) { return before.ends_with(quote); });
+    }
     const char opened = line_[word.begin - 1];
     const char closed = line_[word.end];
     return is_quote(opened) && (closed == opened || (opened == '`' && closed == '\''));
@@ -197,8 +217,9 @@ class NameFinder {
     if (next >= words_.size()) return;
     if (!is_surely_name(next) && !(is_clear_name(next) && has(next + 1, verdict))) return;
     const std::string_view gap = line_.substr(words_[i].end, words_[next].begin - words_[i].end);
-    const bool only_blanks = gap.find_first_not_of(' ') == std::string_view::npos ||
-                             (next > i + 1 && gap.find(':') == std::string_view::npos);
+    const bool only_blanks =
+        gap.find_first_not_of(words_[next].quoted ? " '\"`" : " ") == std::string_view::npos ||
+        (next > i + 1 && gap.find(':') == std::string_view::npos);
     if (only_blanks || (gap.starts_with(": ") && words_[next].quoted && ends_in_error(i)))
       words_[next].name = true;
   }
