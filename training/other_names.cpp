@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "other_names.hpp"
 
+#include "classifier/text/char_kinds.hpp"
 #include "classifier/text/lexicon.hpp"
 
 #include <algorithm>
@@ -11,10 +12,10 @@ namespace {
 
 constexpr std::size_t least_letters = 4;
 
-bool is_small(char c) { return c >= 'a' && c <= 'z'; }
-bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_small(char c) { return detail::kind_of(c) == detail::CharKind::lower; }
+bool is_capital(char c) { return detail::kind_of(c) == detail::CharKind::upper; }
 bool is_in_name(char c) {
-  return is_small(c) || is_capital(c) || (c >= '0' && c <= '9') || c == '_';
+  return is_small(c) || is_capital(c) || detail::kind_of(c) == detail::CharKind::digit || c == '_';
 }
 
 // snake_case, without capitals: "fetch_orders", but not "_x", "x_" or "MAX_LENGTH".

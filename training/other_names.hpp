@@ -9,7 +9,7 @@
 
 namespace triage::training {
 
-// Makes names of the words that the lexicon knows, because of these the model has an opinion.
+// Makes names of the words that the lexicon knows: the model has opinions about these.
 class OtherNames {
  public:
   OtherNames();

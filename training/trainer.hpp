@@ -43,8 +43,8 @@ struct EndingExample {
 
 struct TrainingOptions {
   int epochs = 6;       // At least 1.
-  int free_epochs = 2;  // Below epochs. Then the features with the smallest weights give way where
-                        // the model's table has no room.
+  int free_epochs = 2;  // Then, and before the last epoch at the latest, the features with the
+                        // smallest weights give way where the model's table has no room.
   std::size_t least_origins = 2;  // Features of fewer origins count as names and are left out.
   float learning_rate = 0.2F;
   float weight_decay = 1e-5F;

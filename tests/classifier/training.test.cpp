@@ -198,13 +198,28 @@ TEST_CASE("every second wording of a grammar has other names", "[classifier][tra
   CHECK(kept == wordings_a_pattern / 2);
 }
 
+namespace {
+
+double share_of_timeout(const std::vector<Example>& examples,
+                        const std::vector<detail::Feature>& features) {
+  const auto model =
+      detail::TextModel::parse(detail::TextModel::serialize(fit(pointers(examples))));
+  REQUIRE_OK(model);
+  detail::ModelInput input;
+  input.features.features = features;
+  return model.value().posterior(input)[static_cast<std::size_t>(FailureType::timeout)];
+}
+
+}  // namespace
+
 TEST_CASE("where the table has no room, the features that say most stay",
           "[classifier][training]") {
-  constexpr std::uint32_t telling = 77;
-  std::vector<std::uint32_t> crowd;  // In the bucket of the telling one.
-  for (std::uint32_t hash = telling + 1; crowd.size() < 12; ++hash) {
+  constexpr std::uint32_t telling = 1'000'000;
+  std::vector<std::uint32_t> crowd;  // In its bucket, with smaller hashes.
+  for (std::uint32_t hash = 1; crowd.size() < 12; ++hash) {
     if (detail::bucket_begin(hash) == detail::bucket_begin(telling)) crowd.push_back(hash);
   }
+  REQUIRE(crowd.back() < telling);
   std::vector<Example> examples;
   for (std::size_t origin = 0; origin < 40; ++origin) {
     Example example{.origin = origin};
@@ -215,16 +230,20 @@ TEST_CASE("where the table has no room, the features that say most stay",
     }
     examples.push_back(example);
   }
-  const auto model =
-      detail::TextModel::parse(detail::TextModel::serialize(fit(pointers(examples))));
-  REQUIRE_OK(model);
-  const auto share_of_timeout = [&](const Example& example) {
-    detail::ModelInput input;
-    input.features.features = example.features;
-    return model.value().posterior(input)[static_cast<std::size_t>(FailureType::timeout)];
-  };
-  CHECK(share_of_timeout(examples[0]) > 0.5);
-  CHECK(share_of_timeout(examples[1]) < 0.2);
+  CHECK(share_of_timeout(examples, examples[0].features) > 0.5);
+  CHECK(share_of_timeout(examples, examples[1].features) < 0.2);
+}
+
+TEST_CASE("what a single origin says is a name and teaches nothing", "[classifier][training]") {
+  constexpr std::uint32_t name = 5;
+  constexpr std::uint32_t word = 6;
+  std::vector<Example> examples;
+  for (std::size_t i = 0; i < 20; ++i) {
+    examples.push_back({.features = {{.hash = name}}, .label = FailureType::timeout, .origin = 0});
+    examples.push_back({.features = {{.hash = word}}, .label = FailureType::crashed, .origin = i});
+  }
+  CHECK(share_of_timeout(examples, {{.hash = name}}) == share_of_timeout(examples, {}));
+  CHECK(share_of_timeout(examples, {{.hash = word}}) < share_of_timeout(examples, {}));
 }
 
 TEST_CASE("a wording that a row says already is not used", "[classifier][training]") {
