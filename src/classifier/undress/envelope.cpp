@@ -5,7 +5,6 @@
 #include "classifier/undress/letters.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -20,13 +19,22 @@ constexpr std::size_t most_messages = 12;
 constexpr std::size_t most_candidates = 4;  // Places where an envelope may begin.
 constexpr std::size_t longest_code = 64;
 
-// Bytes of a string in quotes that are not copied as they are.
-template <char Quote>
-constexpr std::array<bool, 256> ends_of_plain = [] {
-  std::array<bool, 256> ends{};
-  for (const char c : {Quote, '\\', '\n'}) ends[static_cast<unsigned char>(c)] = true;
-  return ends;
-}();
+// Where a byte occurs next in a text that is read from left to right. It remembers the place, so
+// the text is searched once, however many other bytes come in between.
+class NextPlace {
+ public:
+  explicit NextPlace(char wanted) : wanted_(wanted) {}
+
+  // The first place at or behind `from`; the size of the text if there is none.
+  std::size_t in(std::string_view text, std::size_t from) {
+    if (!place_ || *place_ < from) place_ = std::min(text.find(wanted_, from), text.size());
+    return *place_;
+  }
+
+ private:
+  char wanted_;
+  std::optional<std::size_t> place_{};
+};
 
 // Reads JSON as found in practice: truncated, with single quotes, True and None, or line breaks
 // inside strings. Reads from left to right once and builds no tree.
@@ -119,14 +127,13 @@ class EnvelopeReader {
   // A string without its quotes, unescaped.
   std::string string() {
     const char quote = text_[at_++];
-    const auto& ends = quote == '"' ? ends_of_plain<'"'> : ends_of_plain<'\''>;
+    NextPlace& closing = quote == '"' ? double_quote_ : single_quote_;
     std::string out;
     while (true) {
-      const std::string_view rest = text_.substr(at_);  // A local: the compiler need not reload it.
-      std::size_t plain = 0;
-      while (plain < rest.size() && !ends[static_cast<unsigned char>(rest[plain])]) ++plain;
-      out += rest.substr(0, plain);
-      at_ += plain;
+      const std::size_t end =
+          std::min({closing.in(text_, at_), backslash_.in(text_, at_), line_break_.in(text_, at_)});
+      out += text_.substr(at_, end - at_);
+      at_ = end;
       if (at_ >= text_.size() || text_[at_] == quote) break;
       const char c = text_[at_++];
       if (c == '\n') {
@@ -265,6 +272,10 @@ class EnvelopeReader {
   }
 
   std::string_view text_;
+  NextPlace double_quote_{'"'};
+  NextPlace single_quote_{'\''};
+  NextPlace backslash_{'\\'};
+  NextPlace line_break_{'\n'};
   std::size_t at_ = 0;
   std::size_t encodings_ = 0;
   bool whole_ = true;

@@ -36,6 +36,23 @@ inline bool has_letter(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_high(c); });
 }
 
+// Where the first or last byte of a kind is, or npos. find_first_of() of the standard library
+// searches its set by a call for every byte.
+template <class Is>
+constexpr std::size_t first_where(std::string_view text, Is is) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (is(text[at])) return at;
+  }
+  return std::string_view::npos;
+}
+template <class Is>
+constexpr std::size_t last_where(std::string_view text, Is is) {
+  for (std::size_t at = text.size(); at-- > 0;) {
+    if (is(text[at])) return at;
+  }
+  return std::string_view::npos;
+}
+
 // Reads one line from left to right.
 struct Reader {
   std::string_view text;

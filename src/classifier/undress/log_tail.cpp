@@ -32,11 +32,13 @@ std::string_view spelt_key(std::string_view text) {
   return {};
 }
 
+constexpr bool is_equals(char c) { return c == '=' || c == ':'; }
+
 // One part of a tail: "trace_id=4f…", "Request ID: 4f…", "took 120ms", "attempt 2", "120ms".
 bool is_request_detail(std::string_view part) {
   part = trimmed(part);
   if (part.empty() || part.size() > 140) return false;
-  const std::size_t equals = part.find_first_of("=:");
+  const std::size_t equals = first_where(part, is_equals);
   if (equals != std::string_view::npos && equals > 0) {
     const std::string_view key = trimmed(part.substr(0, equals));
     const std::string_view value = trimmed(part.substr(equals + 1));
@@ -128,8 +130,7 @@ std::size_t paired_tail(std::string_view text) {
     std::size_t end = begin;
     while (end > 0 && (is_blank(text[end - 1]) || text[end - 1] == ',' || text[end - 1] == ';'))
       --end;
-    const std::size_t blank = text.find_last_of(" \t\n", end == 0 ? 0 : end - 1);
-    const std::size_t start = blank == std::string_view::npos ? 0 : blank + 1;
+    const std::size_t start = last_where(text.substr(0, end), is_space) + 1;  // 0 if none.
     const std::string_view pair = text.substr(start, end - start);
     if (start == 0 || pair.find('=') == std::string_view::npos || !is_request_detail(pair)) break;
     begin = start;
@@ -165,8 +166,9 @@ std::size_t marked_tail(std::string_view text) {
     const std::size_t found = last_place_of(mark, near);
     if (found == std::string_view::npos || before + found == 0) continue;
     const std::string_view part = near.substr(found + mark.text.size());
-    const bool word_only = part.find_first_of("=:0123456789") == std::string_view::npos;
-    if (!word_only && is_all_metadata(part)) return before + found + (mark.text == ". " ? 1 : 0);
+    const auto tells = [](char c) { return is_equals(c) || is_digit(c); };
+    if (std::any_of(part.begin(), part.end(), tells) && is_all_metadata(part))
+      return before + found + (mark.text == ". " ? 1 : 0);
   }
   return text.size();
 }

@@ -145,7 +145,8 @@ std::size_t prefix_of(std::string_view text) {
     const bool ends = from >= text.size() || is_space(text[from]);
     if (!ends) continue;
     const std::string_view prefix = line.substr(0, colon);
-    if (prefix.find_first_of("{<\"") != std::string_view::npos) break;
+    const auto opens = [](char c) { return c == '{' || c == '<' || c == '"'; };
+    if (std::any_of(prefix.begin(), prefix.end(), opens)) break;
     const Prefix words(prefix);
     if (tells_progress(words) || tells_attempts(words)) return from;
     if (colons == 0 && words.count > 1 && says_little(prefix)) return from;

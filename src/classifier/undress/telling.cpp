@@ -149,7 +149,10 @@ bool is_bracket(std::string_view line) {
 
 // "openai.RateLimitError" -> "RateLimitError"
 std::string_view last_part(std::string_view name) {
-  return name.substr(name.find_last_of(".:$\\/") + 1);  // All of it if there is none.
+  const auto divides = [](char c) {
+    return c == '.' || c == ':' || c == '$' || c == '\\' || c == '/';
+  };
+  return name.substr(last_where(name, divides) + 1);  // All of it if there is none.
 }
 
 }  // namespace
