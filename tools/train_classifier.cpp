@@ -40,6 +40,7 @@ Result<std::string> train(const std::string& folder) {
   std::vector<const Example*> teaching;
   for (const Example& example : examples) teaching.push_back(&example);
   detail::ModelParameters parameters = fit(teaching);
+  parameters.known_names = corpus.value().known_names;
   apply(calibration, parameters);
   std::printf(
       "%zu rows of %zu origins; temperatures %.2f %.2f; thresholds for messages, programs, and "

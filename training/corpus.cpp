@@ -3,6 +3,7 @@
 
 #include "grammar.hpp"
 #include "journal/causes_json.hpp"
+#include "name_learner.hpp"
 #include "near_duplicates.hpp"
 #include "other_names.hpp"
 #include "triage/json.hpp"
@@ -68,6 +69,7 @@ class Reader {
     std::ifstream file(path, std::ios::binary);
     const std::string grammar(std::istreambuf_iterator<char>(file), {});
     const std::string name = path.filename().string();
+    names_.read_grammar(grammar, origins_.size());
     const auto wordings = expand_grammar(grammar, name, wordings_a_pattern);
     if (!wordings) return wordings.error();
     bool renamed = false;
@@ -75,7 +77,7 @@ class Reader {
       if (rows_.largest_share(wording.text) > most_shared) continue;
       const std::string place = name + ":" + std::to_string(wording.line);
       renamed = !renamed;  // Every second one.
-      corpus.rows.push_back(
+      corpus_.rows.push_back(
           {.failure = {.text = renamed ? other_names_.give(wording.text) : wording.text},
            .label = wording.label,
            .reason = wording.reason,
@@ -87,7 +89,14 @@ class Reader {
     return outcome::success();
   }
 
-  Corpus corpus{};
+  // What has been read.
+  Corpus take() {
+    corpus_.known_names.assign(detail::KnownNames::bytes, '\0');
+    names_.teach(corpus_.known_names);
+    return std::move(corpus_);
+  }
+  [[nodiscard]] bool empty() const { return corpus_.rows.empty(); }
+  void end_of_rows() { corpus_.written_origins = corpus_.origins.size(); }
 
  private:
   static Error bad(const std::string& place, const std::string& problem) {
@@ -101,24 +110,27 @@ class Reader {
     if (!label) return "has no label, or an unknown one";
     if (!kind) return "has no kind, or an unknown one";
     if (origin.empty()) return "has no origin";
-    corpus.rows.push_back({.failure = read_failure(json),
-                           .label = *label,
-                           .reason = json.value("reason", ""),
-                           .origin = origin_of(origin),
-                           .kind = *kind,
-                           .lang = json.value("lang", "en"),
-                           .place = place});
-    rows_.add(corpus.rows.back().failure.text);
+    corpus_.rows.push_back({.failure = read_failure(json),
+                            .label = *label,
+                            .reason = json.value("reason", ""),
+                            .origin = origin_of(origin),
+                            .kind = *kind,
+                            .lang = json.value("lang", "en"),
+                            .place = place});
+    rows_.add(corpus_.rows.back().failure.text);
+    names_.read(corpus_.rows.back().failure.text, corpus_.rows.back().origin);
     return {};
   }
 
   std::size_t origin_of(const std::string& name) {
     const auto known = origins_.try_emplace(name, origins_.size());
-    if (known.second) corpus.origins.push_back(name);
+    if (known.second) corpus_.origins.push_back(name);
     return known.first->second;
   }
 
+  Corpus corpus_{};
   std::map<std::string, std::size_t> origins_{};
+  NameLearner names_{};
   NearDuplicates rows_{};
   OtherNames other_names_{};
 };
@@ -140,12 +152,12 @@ Result<Corpus> read_corpus(const std::string& folder) {
   for (const auto& path : files_of(folder, ".jsonl")) {
     if (const auto read = reader.read(path); !read) return read.error();
   }
-  reader.corpus.written_origins = reader.corpus.origins.size();
+  reader.end_of_rows();
   for (const auto& path : files_of(folder, ".grammar")) {
     if (const auto read = reader.read_grammar(path); !read) return read.error();
   }
-  if (reader.corpus.rows.empty()) return Error{Errc::not_found, folder + ": no rows"};
-  return outcome::success(std::move(reader.corpus));
+  if (reader.empty()) return Error{Errc::not_found, folder + ": no rows"};
+  return outcome::success(reader.take());
 }
 
 }  // namespace triage::training

@@ -27,6 +27,7 @@ struct Corpus {
   std::vector<Row> rows{};
   std::vector<std::string> origins{};
   std::size_t written_origins = 0;  // These come first, followed by the patterns of grammars.
+  std::string known_names{};        // Of rows and patterns, as detail::KnownNames reads it.
 };
 
 // Wordings per pattern of a grammar. In every second one the names are other ones: OtherNames.

@@ -3,6 +3,7 @@
 
 #include "calibration.hpp"
 #include "evidence/findings.hpp"
+#include "name_learner.hpp"
 #include "trainer.hpp"
 
 #include <algorithm>
@@ -198,7 +199,6 @@ Course prepare(const Corpus& corpus, const std::vector<Correction>& corrections,
                const RefitOptions& options, std::vector<std::size_t>& by_wording) {
   Course course;
   course.corpus.corpus = corpus;
-  course.corpus.examples = make_examples(corpus, {});
   std::map<std::string, std::size_t> origins;
   for (std::size_t i = 0; i < corpus.written_origins; ++i) number_of(origins, corpus.origins[i]);
   std::map<std::string, std::size_t> wordings;
@@ -210,6 +210,12 @@ Course prepare(const Corpus& corpus, const std::vector<Correction>& corrections,
       course.origin_of_correction.push_back(origin);
     course.corrections.corpus.rows.push_back(row_of(correction, wording));
   }
+  // The names that several corrections have in common are the user's own codes.
+  NameLearner names;
+  for (const Row& row : course.corrections.corpus.rows) names.read(row.failure.text, row.origin);
+  names.teach(course.corpus.corpus.known_names);
+  course.corrections.corpus.known_names = course.corpus.corpus.known_names;
+  course.corpus.examples = make_examples(course.corpus.corpus, {});
   // Wordings are numbered after the corpus's origins, as if each were one.
   course.corrections.examples = make_examples(course.corrections.corpus, {});
   course.folds = options.folds == 0 ? origins.size() : std::min(options.folds, origins.size());
@@ -241,6 +247,7 @@ std::string final_model(const Course& course, const Calibration& calibration) {
     for (const Example& example : lesson->examples) teaching.push_back(&example);
   }
   detail::ModelParameters parameters = fit(teaching);
+  parameters.known_names = course.corpus.corpus.known_names;
   apply(calibration, parameters);
   return detail::TextModel::serialize(parameters);
 }

@@ -204,13 +204,14 @@ std::vector<std::size_t> shuffled_folds(std::size_t count, std::size_t folds) {
   return fold;
 }
 
-Example make_example(const Row& row, const detail::ModelInputParts& parts) {
+Example make_example(const Row& row, const detail::ModelInputParts& parts,
+                     const detail::KnownNames& known) {
   const Trajectory none;
   const ClassifierInput input{.failure = row.failure, .trajectory = none};
   detail::Findings findings;
   detail::find_hints(input, findings);
   detail::ModelInput model_input;
-  detail::collect_model_input(input, findings, parts, model_input);
+  detail::collect_model_input(input, findings, parts, known, model_input);
   return {.features = std::move(model_input.features.features),
           .hints = model_input.hints,
           .kind = model_input.features.kind,
@@ -223,14 +224,15 @@ Example make_example(const Row& row, const detail::ModelInputParts& parts) {
 
 std::vector<Example> make_examples(const Corpus& corpus, const detail::ModelInputParts& parts) {
   std::vector<Example> examples;
-  for (const Row& row : corpus.rows) examples.push_back(make_example(row, parts));
+  const detail::KnownNames known(corpus.known_names);
+  for (const Row& row : corpus.rows) examples.push_back(make_example(row, parts, known));
   if (!parts.codes) return examples;
   for (const Row& row : corpus.rows) {
     if (!has_codes(row)) continue;
     Row bare = row;
     bare.failure.text.clear();
     bare.failure.exception_type.clear();
-    Example example = make_example(bare, parts);
+    Example example = make_example(bare, parts, known);
     example.weight = codes_only_weight;
     examples.push_back(std::move(example));
   }
@@ -240,6 +242,7 @@ std::vector<Example> make_examples(const Corpus& corpus, const detail::ModelInpu
 std::vector<EndingExample> make_ending_examples(const Corpus& corpus,
                                                 const detail::ModelInputParts& parts) {
   std::vector<EndingExample> endings;
+  const detail::KnownNames known(corpus.known_names);
   const Trajectory none;
   for (std::size_t i = 0; i < corpus.rows.size(); ++i) {
     if (corpus.rows[i].kind == RowKind::paraphrase) continue;
@@ -252,7 +255,7 @@ std::vector<EndingExample> make_ending_examples(const Corpus& corpus,
       if (text.empty()) continue;
       row.failure.text = text;
       row.failure.causes.clear();
-      endings.push_back({.row = i, .example = make_example(row, parts), .of = of});
+      endings.push_back({.row = i, .example = make_example(row, parts, known), .of = of});
     }
   }
   return endings;

@@ -23,8 +23,9 @@ struct Example {
   bool only_teaches = false;  // A paraphrase: never held out and never asked about.
 };
 
-// The example of one row, as the classifier would see it.
-[[nodiscard]] Example make_example(const Row& row, const detail::ModelInputParts& parts);
+// The example of one row, as the classifier would see it with a model that knows these names.
+[[nodiscard]] Example make_example(const Row& row, const detail::ModelInputParts& parts,
+                                   const detail::KnownNames& known);
 // The rows' examples in order, followed by one without text for each row that has codes, as
 // additional training.
 [[nodiscard]] std::vector<Example> make_examples(const Corpus& corpus,

@@ -93,9 +93,9 @@ struct EvidenceClassifier::Body {
 
   detail::ModelOpinion opinion_on(const ClassifierInput& input, const detail::Findings& findings) {
     auto model_input = inputs.take();
-    detail::collect_model_input(input, findings, {}, *model_input);
-    detail::ModelOpinion opinion = opinion_of(model ? *model : detail::built_in_model(),
-                                              *model_input, detail::rules_say(findings));
+    const detail::TextModel& asked = model ? *model : detail::built_in_model();
+    detail::collect_model_input(input, findings, {}, asked.known_names(), *model_input);
+    detail::ModelOpinion opinion = opinion_of(asked, *model_input, detail::rules_say(findings));
     opinion.words = words_of(input.failure, findings);
     inputs.give_back(std::move(model_input));
     return opinion;

@@ -47,7 +47,7 @@ TEST_CASE("a posterior is a distribution, whatever is asked", "[classifier][mode
   const Trajectory none;
   for (const std::string text : {"", "x", "tool not found", "\xff\xff\xff"}) {
     const Failure failure{.text = text, .http_status = 404};
-    collect_model_input({.failure = failure, .trajectory = none}, {}, {}, input);
+    collect_model_input({.failure = failure, .trajectory = none}, {}, {}, {}, input);
     const Posterior posterior = built_in_model().posterior(input);
     CHECK(std::accumulate(posterior.begin(), posterior.end(), 0.0) == Approx(1));
     for (const double share : posterior) CHECK(share >= 0);
@@ -95,7 +95,7 @@ TEST_CASE("the model abstains below a type's threshold, which each kind of text 
 TEST_CASE("in texts about programs concepts count once more", "[classifier][model]") {
   const auto added_to = [](const std::string& text) {
     FeatureBuffer features;
-    extract_features(text, built_in_lexicon(), features);
+    extract_features(text, built_in_lexicon(), {}, features);
     const auto concepts =
         std::count_if(features.features.begin(), features.features.end(), [](const Feature& one) {
           return one.group == FeatureGroup::meaning || one.group == FeatureGroup::meaning_pair;
@@ -114,7 +114,7 @@ TEST_CASE("a text that names source files or lines of a trace speaks of a progra
           "[classifier][model]") {
   const auto kind_of = [](const std::string& text) {
     FeatureBuffer features;
-    extract_features(text, built_in_lexicon(), features);
+    extract_features(text, built_in_lexicon(), {}, features);
     return features.kind;
   };
   for (const std::string text :

@@ -3,6 +3,7 @@
 #include "calibration.hpp"
 #include "corpus.hpp"
 #include "grammar.hpp"
+#include "name_learner.hpp"
 #include "near_duplicates.hpp"
 #include "other_names.hpp"
 #include "trainer.hpp"
@@ -70,8 +71,8 @@ TEST_CASE("the model learns what caused a failure, too", "[classifier][training]
   REQUIRE(corpus.value().rows.size() == 2);
   REQUIRE(corpus.value().rows[0].failure.causes.size() == 1);
   CHECK(corpus.value().rows[0].failure.causes[0].text == "took too long");
-  CHECK(make_example(corpus.value().rows[0], {}).features.size() >
-        make_example(corpus.value().rows[1], {}).features.size());
+  CHECK(make_example(corpus.value().rows[0], {}, {}).features.size() >
+        make_example(corpus.value().rows[1], {}, {}).features.size());
 }
 
 TEST_CASE("thresholds of one kind of text may make up for the other", "[classifier][training]") {
@@ -182,6 +183,31 @@ TEST_CASE("what is no name stays", "[classifier][training]") {
   const auto text = GENERATE(as<std::string>(), "", "no such tool: refund (code 3)", "max_turns=3",
                              "{\"stop_reason\":1}", "MAX_TURNS", "_x", "x_", "3_d", "__init__");
   CHECK(OtherNames().give(text) == text);
+}
+
+TEST_CASE("words that stand together in names of two programs are known",
+          "[classifier][training]") {
+  NameLearner learner;
+  learner.read("hit rate_limit here", 0);
+  learner.read("a rate limit again", 1);  // Anywhere.
+  learner.read("own_code and own_code and plain words", 0);
+  learner.read("plain words", 1);
+  learner.read("ownCode", 0);
+  learner.read_grammar("# x_y\ntool = get_sum\ntimeout\tr\ta [get_sum|no_sum] <tool> sum_of\n", 2);
+  learner.read_grammar("tool = get_sum\ntimeout\tr\ta no_sum, sum_[of|x_y]\n", 3);
+  std::string filter(detail::KnownNames::bytes, '\0');
+  learner.teach(filter);
+  const detail::KnownNames known(filter);
+  const auto knows = [&](std::string_view name) {
+    return known.knows(detail::word_pairs_of(name).at(0));
+  };
+  CHECK(knows("rate_limit"));
+  CHECK(knows("no_sum"));
+  CHECK(knows("sum_of"));
+  CHECK_FALSE(knows("own_code"));
+  CHECK_FALSE(knows("plain_words"));  // In no name.
+  CHECK_FALSE(knows("get_sum"));      // Of one pattern; macros and comments do not count.
+  CHECK_FALSE(knows("x_y"));
 }
 
 TEST_CASE("every second wording of a grammar has other names", "[classifier][training]") {

@@ -104,7 +104,8 @@ class LineFeatures {
   FeatureBuffer& out_;
 };
 
-void extract_line(std::string_view line, const Lexicon& lexicon, FeatureBuffer& buffer) {
+void extract_line(std::string_view line, const Lexicon& lexicon, const KnownNames& known,
+                  FeatureBuffer& buffer) {
   buffer.tokens.clear();
   if (is_stack_frame(line)) {
     buffer.add(FeatureGroup::word, mark_hash("<frame>"));
@@ -113,6 +114,7 @@ void extract_line(std::string_view line, const Lexicon& lexicon, FeatureBuffer& 
   }
   buffer.names.clear();
   find_names(line, buffer.names);
+  add_own_names(line, known, buffer.names);
   if (buffer.names.empty()) {
     tokenize_line(line, lexicon, buffer.tokens);
   } else {
@@ -144,13 +146,14 @@ void FeatureBuffer::add(FeatureGroup group, std::uint32_t hash) {
   features.push_back({hash, group});
 }
 
-void extract_features(std::string_view text, const Lexicon& lexicon, FeatureBuffer& buffer) {
+void extract_features(std::string_view text, const Lexicon& lexicon, const KnownNames& known,
+                      FeatureBuffer& buffer) {
   const bool is_long = text.size() > 2 * text_window_bytes;
   const std::string_view tail = is_long ? text.substr(text.size() - text_window_bytes) : "";
   for (std::string_view window : {is_long ? text.substr(0, text_window_bytes) : text, tail}) {
     while (!window.empty()) {
       const std::size_t end = std::min(window.find('\n'), window.size());
-      extract_line(window.substr(0, end), lexicon, buffer);
+      extract_line(window.substr(0, end), lexicon, known, buffer);
       window.remove_prefix(std::min(end + 1, window.size()));
     }
   }
@@ -158,7 +161,7 @@ void extract_features(std::string_view text, const Lexicon& lexicon, FeatureBuff
 
 void extract_type_features(std::string_view type_name, const Lexicon& lexicon,
                            FeatureBuffer& buffer) {
-  extract_line(last_name_component(type_name.substr(0, 256)), lexicon, buffer);
+  extract_line(last_name_component(type_name.substr(0, 256)), lexicon, KnownNames(), buffer);
 }
 
 void add_program_features(FeatureBuffer& buffer) {

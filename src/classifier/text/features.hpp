@@ -3,6 +3,7 @@
 // What the text model sees of a failure's text: hashed features of its words and their meaning.
 // Private.
 
+#include "classifier/text/known_names.hpp"
 #include "classifier/text/names.hpp"
 #include "classifier/text/tokens.hpp"
 
@@ -27,7 +28,7 @@ enum class FeatureGroup : std::uint8_t {
 };
 inline constexpr std::size_t feature_group_count = 9;
 // Incremented whenever the features of a text change; models of another version are refused.
-inline constexpr std::uint32_t feature_version = 3;
+inline constexpr std::uint32_t feature_version = 4;
 
 // A text that names source files or stack frames is about a program. There the same words are
 // weaker signs: an interpreter reports a bug in the words in which a parser reports bad input.
@@ -54,7 +55,9 @@ struct FeatureBuffer {
 };
 
 // Adds the features of a text: any bytes, any length; only the first and last window of long ones.
-void extract_features(std::string_view text, const Lexicon& lexicon, FeatureBuffer& buffer);
+// Names are masked where the text says that they are names, and identifiers that are not known.
+void extract_features(std::string_view text, const Lexicon& lexicon, const KnownNames& known,
+                      FeatureBuffer& buffer);
 // The same for an exception's type name.
 void extract_type_features(std::string_view type_name, const Lexicon& lexicon,
                            FeatureBuffer& buffer);

@@ -24,12 +24,12 @@ void read_type(std::string_view name, const Lexicon& lexicon, FeatureBuffer& fea
 }
 
 void read_texts(const Failure& failure, const Findings& findings, const Lexicon& lexicon,
-                FeatureBuffer& features) {
-  extract_features(findings.plain_of(failure.text), lexicon, features);
+                const KnownNames& known, FeatureBuffer& features) {
+  extract_features(findings.plain_of(failure.text), lexicon, known, features);
   read_type(failure.exception_type, lexicon, features);
   const std::size_t depth = failure.causes.size();
   for (std::size_t i = depth - std::min(depth, most_causes_read); i < depth; ++i) {
-    extract_features(findings.plain_of(failure.causes[i].text), lexicon, features);
+    extract_features(findings.plain_of(failure.causes[i].text), lexicon, known, features);
     read_type(failure.causes[i].exception_type, lexicon, features);
   }
 }
@@ -53,7 +53,8 @@ void ModelInput::clear() noexcept {
 }
 
 void collect_model_input(const ClassifierInput& input, const Findings& findings,
-                         const ModelInputParts& parts, ModelInput& model_input) {
+                         const ModelInputParts& parts, const KnownNames& known,
+                         ModelInput& model_input) {
   const Lexicon& lexicon = built_in_lexicon();
   model_input.clear();
   const auto failed = last_failed_step(input);
@@ -61,9 +62,9 @@ void collect_model_input(const ClassifierInput& input, const Findings& findings,
   const bool silent = input.failure.text.empty() && input.failure.causes.empty();
   const Step* step = failed && (recent || silent) ? &input.trajectory[*failed] : nullptr;
   if (parts.text) {
-    read_texts(input.failure, findings, lexicon, model_input.features);
+    read_texts(input.failure, findings, lexicon, known, model_input.features);
     if (step != nullptr && step->error && *step->error != input.failure.text) {
-      extract_features(findings.plain_of(*step->error), lexicon, model_input.features);
+      extract_features(findings.plain_of(*step->error), lexicon, known, model_input.features);
     }
     if (step != nullptr && step->exception_type) {
       read_type(*step->exception_type, lexicon, model_input.features);

@@ -27,8 +27,9 @@ struct ModelInputParts {
   bool hints = true;  // What codes and rules suggest.
 };
 
-// Fills `model_input` from a failure, its causes and the last failed step.
+// Fills `model_input` from a failure, its causes and the last failed step. known: the model's.
 void collect_model_input(const ClassifierInput& input, const Findings& findings,
-                         const ModelInputParts& parts, ModelInput& model_input);
+                         const ModelInputParts& parts, const KnownNames& known,
+                         ModelInput& model_input);
 
 }  // namespace triage::inline v0_1::detail

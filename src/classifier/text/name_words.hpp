@@ -20,6 +20,8 @@ enum NameRole : std::uint16_t {
   pronoun = 256,  // "it", "this": not a name.
   thing = 512,    // "resource", "key": a name may follow that cannot be a word.
   absent = 1024,  // "found", "exist": "tool not found: " may stand before a name.
+  fault = 2048,   // "error", "reason": what follows is no name, but says why.
+  taking = 4096,  // "takes", "got": after a function in a statement about its arguments.
 };
 
 // The roles of a word, ignoring case; 0 if it has none.

@@ -11,7 +11,6 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr std::size_t longest_line = 4096;  // Longer lines are data.
 constexpr std::size_t most_words = 400;
 constexpr std::size_t least_usual_word = 5;  // Bytes, with the blank behind it.
 
@@ -66,7 +65,7 @@ class NameFinder {
   void run() {
     read_words();
     const bool speaks_of_names = std::any_of(words_.begin(), words_.end(), [](const Word& word) {
-      return (word.roles & (noun | listing | thing)) != 0;
+      return (word.roles & (noun | listing | thing | absent | taking)) != 0;
     });
     if (!speaks_of_names) return;
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -76,9 +75,11 @@ class NameFinder {
       }
       if ((words_[i].roles & thing) != 0) behind_thing(i);
       if ((words_[i].roles & denial) != 0) behind_denial(i);
+      if (has(i, denial) && has(i, absent)) behind_unknown(i);
       if ((words_[i].roles & calling) != 0) behind_call(i);
       if ((words_[i].roles & (listing | noun)) != 0) list_behind(i);
       in_front_of_noun(i);
+      in_front_of_arguments(i);
       beside_another(i);
     }
     for (const Word& word : words_) {
@@ -200,7 +201,7 @@ class NameFinder {
     for (std::size_t next = i + 1; next < words_.size() && next <= i + 5; ++next) {
       const std::string_view gap = between(next - 1);
       if (gap.find_first_of(".;!?,") != std::string_view::npos) return;
-      if (gap.starts_with(":")) {
+      if (gap.starts_with(":") || gap.starts_with(" :")) {  // As in French.
         if (is_absent && (is_clear_name(next) || (words_[next].roles == 0 && ends_sentence(next))))
           words_[next].name = true;
         return;
@@ -235,6 +236,25 @@ class NameFinder {
       words_[i + 1].name = true;
   }
 
+  // "unknown policy requested: x", but not "unknown error: x"
+  void behind_unknown(std::size_t i) {
+    for (std::size_t next = i + 1; next < words_.size() && next <= i + 4; ++next) {
+      const std::string_view gap = between(next - 1);
+      if (gap.starts_with(":") || gap.starts_with(" :")) {
+        const bool is_word = words_[next].roles == 0 && ends_sentence(next);
+        if (next > i + 1 && (is_clear_name(next) || is_word)) words_[next].name = true;
+        return;
+      }
+      if (gap.find_first_of(".;!?,") != std::string_view::npos || has(next, fault)) return;
+    }
+  }
+
+  // "refund() takes 2 positional arguments"
+  void in_front_of_arguments(std::size_t i) {
+    if (words_[i].roles == 0 && has(i + 1, taking) && between(i).starts_with("() "))
+      words_[i].name = true;
+  }
+
   // "called x_y", "asked for 'x'", "a call to x_y", "invoked refund, but"
   void behind_call(std::size_t i) {
     if (i + 1 >= words_.size()) return;
@@ -245,7 +265,9 @@ class NameFinder {
     if (speaks_of_nouns() ? is_clear_name(next) : is_surely_name(next)) {
       words_[next].name = true;
     } else if (words_[next].roles == 0 && next + 1 < words_.size() &&
-               (between(next).starts_with(",") || has(next + 1, verdict)) && speaks_of_nouns()) {
+               (between(next).starts_with(",") || between(next).starts_with(";") ||
+                has(next + 1, verdict)) &&
+               speaks_of_nouns()) {
       words_[next].name = true;
     }
   }
@@ -341,7 +363,7 @@ bool may_be_in_name(std::string_view words) noexcept {
 }
 
 void find_names(std::string_view line, std::vector<NamePlace>& places) {
-  if (line.size() <= longest_line) NameFinder(line, places).run();
+  if (line.size() <= longest_line_with_names) NameFinder(line, places).run();
 }
 
 std::string without_names(std::string_view line, const std::vector<NamePlace>& places) {

@@ -9,6 +9,8 @@
 
 namespace triage::inline v0_1::detail {
 
+inline constexpr std::size_t longest_line_with_names = 4096;  // Longer lines are data.
+
 struct NamePlace {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -16,7 +16,7 @@ std::string_view model_bytes() noexcept;
 namespace {
 
 constexpr std::string_view magic = "triageTM";
-constexpr std::uint32_t format_version = 5;
+constexpr std::uint32_t format_version = 6;
 constexpr float vector_length = 6;  // Of one text's features, after normalisation.
 constexpr float least_length = 2;   // Before normalisation; shorter texts say little.
 constexpr std::size_t checksum_bytes = sizeof(std::uint32_t);
@@ -96,7 +96,7 @@ Result<TextModel> TextModel::parse_static(std::string_view bytes, Checksum check
   bytes.remove_prefix(expected.size());
   std::size_t numbers = 0;
   visit_numbers(model.parameters_, [&](const void*, std::size_t size) { numbers += size; });
-  if (bytes.size() != numbers + table_bytes + checksum_bytes) {
+  if (bytes.size() != numbers + table_bytes + KnownNames::bytes + checksum_bytes) {
     return refused(Errc::corrupt, "its length is wrong");
   }
   visit_numbers(model.parameters_, [&](void* field, std::size_t size) {
@@ -104,6 +104,7 @@ Result<TextModel> TextModel::parse_static(std::string_view bytes, Checksum check
     bytes.remove_prefix(size);
   });
   model.table_ = bytes.substr(0, table_bytes);
+  model.known_names_ = KnownNames(bytes.substr(table_bytes, KnownNames::bytes));
   return outcome::success(std::move(model));
 }
 
@@ -120,6 +121,8 @@ std::string TextModel::serialize(const ModelParameters& parameters) {
     bytes.append(static_cast<const char*>(field), size);
   });
   bytes += parameters.table;
+  bytes += parameters.known_names.empty() ? std::string(KnownNames::bytes, '\xFF')
+                                          : parameters.known_names;
   const std::uint32_t checksum = crc32c(bytes);
   bytes.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
   return bytes;

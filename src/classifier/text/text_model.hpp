@@ -53,7 +53,8 @@ struct ModelParameters {
   std::array<float, failure_type_count> bias{};
   std::array<float, failure_type_count> weight_scales{};  // The value of one unit in the table.
   std::array<std::array<float, failure_type_count>, hint_input_count> hint_weights{};
-  std::string table{};  // table_rows * row_size signed bytes.
+  std::string table{};        // table_rows * row_size signed bytes.
+  std::string known_names{};  // The filter of KnownNames; empty: all are known.
 };
 
 // The first row of a feature's bucket.
@@ -89,6 +90,8 @@ class TextModel {
   // The bytes that parse() reads.
   [[nodiscard]] static std::string serialize(const ModelParameters& parameters);
 
+  // The names with which an input is collected.
+  [[nodiscard]] const KnownNames& known_names() const noexcept { return known_names_; }
   [[nodiscard]] Posterior posterior(const ModelInput& input) const noexcept;
   // The same with the model's own thresholds.
   [[nodiscard]] ModelOpinion opinion(const Posterior& posterior, TextKind kind,
@@ -99,6 +102,7 @@ class TextModel {
 
   ModelParameters parameters_{};  // Without the table.
   std::string_view table_{};
+  KnownNames known_names_{};
   std::shared_ptr<const std::string> owner_{};
 };
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/text/known_names.hpp"
+
+#include "base/ascii.hpp"
+#include "classifier/text/file_kinds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace triage::inline v0_1::detail {
+namespace {
+
+constexpr std::size_t longest_name = 128;
+constexpr std::uint32_t filter_bits = KnownNames::bytes * 8;
+
+bool is_joint(char c) { return c == '_' || c == '-' || c == '.'; }
+bool is_inside(char c) { return is_alnum(c) || is_joint(c); }
+// An identifier beside one of these is part of a path, an address or a word in another script.
+bool is_of_more(char c) {
+  return c == '/' || c == '\\' || c == '@' || c == '$' || c == '%' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Calls visit(hash) for each word.
+template <class Visit>
+void for_each_word(std::string_view text, Visit visit) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (!is_letter(text[at])) {
+      ++at;
+      continue;
+    }
+    std::uint32_t hash = hash_seed;
+    const std::size_t begin = at;
+    do {
+      hash = hash_byte(hash, static_cast<unsigned char>(lower(text[at])));
+      ++at;
+      const bool hump = at < text.size() && is_upper(text[at]) &&
+                        (is_lower(text[at - 1]) ||
+                         (at > begin && at + 1 < text.size() && is_lower(text[at + 1])));
+      if (hump) break;
+    } while (at < text.size() && is_letter(text[at]));
+    visit(hash);
+  }
+}
+
+// Calls visit(pair) for each two neighbours.
+template <class Visit>
+void for_each_pair(std::string_view text, Visit visit) {
+  std::uint32_t before = 0;
+  for_each_word(text, [&](std::uint32_t word) {
+    if (before != 0) visit((before * 0x9E3779B1U) ^ word);
+    before = word;
+  });
+}
+
+// Has the form of an identifier: snake_case, camelCase, with-dashes or dotted, and lower case in
+// it.
+bool is_identifier(std::string_view word) {
+  bool has_form = false;
+  bool has_lower = false;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    has_lower = has_lower || is_lower(word[i]);
+    if (i == 0) continue;
+    const bool joins = is_joint(word[i]) && (word[i] == '_' || is_letter(word[i - 1]));
+    has_form = has_form || joins || (is_upper(word[i]) && is_lower(word[i - 1]));
+  }
+  return has_form && has_lower && word.size() <= longest_name;
+}
+
+// Says by its end what it is: a type of exception.
+bool is_failure_type(std::string_view word) {
+  constexpr std::array<std::string_view, 9> ends{"Error",   "Exception", "Warning",
+                                                 "Failure", "Fault",     "Exceeded",
+                                                 "Timeout", "NotFound",  "Failed"};
+  return std::any_of(ends.begin(), ends.end(),
+                     [&](std::string_view end) { return word.ends_with(end); });
+}
+
+bool is_file(std::string_view word) {
+  const std::size_t dot = word.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  std::string extension(word.substr(dot + 1));
+  std::transform(extension.begin(), extension.end(), extension.begin(), lower);
+  return file_kind_mark(extension) != 0;
+}
+
+// Calls visit(place) for each identifier.
+template <class Visit>
+void for_each_identifier(std::string_view line, Visit visit) {
+  for (std::size_t at = 0; at < line.size();) {
+    if (!is_alnum(line[at]) && line[at] != '_') {
+      ++at;
+      continue;
+    }
+    NamePlace place{.begin = at};
+    while (at < line.size() && is_inside(line[at])) ++at;
+    place.end = at;
+    while (is_joint(line[place.end - 1]) && place.end - place.begin > 1) --place.end;
+    const bool of_more = (place.begin > 0 && is_of_more(line[place.begin - 1])) ||
+                         (at < line.size() && is_of_more(line[at]));
+    if (!of_more && is_identifier(line.substr(place.begin, place.end - place.begin))) visit(place);
+  }
+}
+
+}  // namespace
+
+std::vector<WordsPair> word_pairs_of(std::string_view text) {
+  std::vector<WordsPair> pairs;
+  for_each_pair(text, [&](WordsPair pair) { pairs.push_back(pair); });
+  return pairs;
+}
+
+std::vector<WordsPair> name_pairs_of(std::string_view text) {
+  std::vector<WordsPair> pairs;
+  for_each_identifier(text, [&](NamePlace place) {
+    for_each_pair(text.substr(place.begin, place.end - place.begin),
+                  [&](WordsPair pair) { pairs.push_back(pair); });
+  });
+  return pairs;
+}
+
+bool KnownNames::knows(WordsPair pair) const noexcept {
+  if (filter_.empty()) return true;
+  const auto has = [&](std::uint32_t bit) {
+    return (static_cast<unsigned char>(filter_[bit / 8]) >> (bit % 8) & 1U) != 0;
+  };
+  return has(pair % filter_bits) && has((pair * 0x85EBCA77U >> 7U) % filter_bits);
+}
+
+void KnownNames::add(WordsPair pair, std::string& filter) {
+  for (const std::uint32_t bit : {pair % filter_bits, (pair * 0x85EBCA77U >> 7U) % filter_bits}) {
+    filter[bit / 8] =
+        static_cast<char>(static_cast<unsigned char>(filter[bit / 8]) | 1U << (bit % 8));
+  }
+}
+
+void add_own_names(std::string_view line, const KnownNames& known, std::vector<NamePlace>& places) {
+  if (line.size() > longest_line_with_names) return;
+  std::vector<NamePlace> own;
+  std::size_t next = 0;  // The first place that does not end before the identifier.
+  for_each_identifier(line, [&](NamePlace place) {
+    while (next < places.size() && places[next].end <= place.begin) ++next;
+    if (next < places.size() && places[next].begin < place.end) return;
+    const std::string_view name = line.substr(place.begin, place.end - place.begin);
+    const std::string_view after = line.substr(place.end, 2);
+    if (after.starts_with('=') || after == "\":" || after == "':") return;
+    if (is_failure_type(name) || is_file(name)) return;
+    bool all_known = true;
+    for_each_pair(name, [&](WordsPair pair) { all_known = all_known && known.knows(pair); });
+    if (!all_known) own.push_back(place);
+  });
+  if (own.empty()) return;
+  std::vector<NamePlace> all;
+  std::merge(places.begin(), places.end(), own.begin(), own.end(), std::back_inserter(all),
+             [](const NamePlace& a, const NamePlace& b) { return a.begin < b.begin; });
+  places = std::move(all);
+}
+
+}  // namespace triage::inline v0_1::detail

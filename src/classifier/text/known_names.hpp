@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Tells names that many programs use from those that only one uses: rate_limit_exceeded says what
+// went wrong, refund_timeout_handler does not, whatever its words mean elsewhere. Private.
+
+#include "classifier/text/names.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triage::inline v0_1::detail {
+
+// Two neighbouring words of a text or of a name_like_this, in lower case, as a hash.
+using WordsPair = std::uint32_t;
+
+// All pairs of neighbouring words; changes in CamelCase begin a new one, and digits count as
+// blanks.
+[[nodiscard]] std::vector<WordsPair> word_pairs_of(std::string_view text);
+// The pairs inside of the text's identifiers.
+[[nodiscard]] std::vector<WordsPair> name_pairs_of(std::string_view text);
+
+// The pairs that names of several programs have in common: a Bloom filter, a part of the model. Its
+// bytes must outlive it.
+class KnownNames {
+ public:
+  static constexpr std::size_t bytes = 1U
+                                       << 15U;  // 10,000 pairs: 1 of 170 others is taken for known.
+
+  KnownNames() = default;  // Knows every name.
+  // A filter of `bytes` bytes.
+  explicit KnownNames(std::string_view filter) : filter_(filter) {}
+
+  [[nodiscard]] bool knows(WordsPair pair) const noexcept;
+  // Adds a pair to the bytes of a filter.
+  static void add(WordsPair pair, std::string& filter);
+
+ private:
+  std::string_view filter_{};
+};
+
+// Adds the identifiers of a line that have a pair of words which is not known. Not keys ("key=…"),
+// types of exceptions, names in capitals, paths, files. `places` is in order, without overlaps,
+// before and afterwards. Linear.
+void add_own_names(std::string_view line, const KnownNames& known, std::vector<NamePlace>& places);
+
+}  // namespace triage::inline v0_1::detail

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "classifier/text/known_names.hpp"
+
+#include "classifier/text/features.hpp"
+#include "support/catch.hpp"
+
+#include <algorithm>
+
+using namespace triage;
+
+namespace {
+
+// Knows the pairs of words of this text.
+class Known {
+ public:
+  explicit Known(std::string_view said) {
+    for (const detail::WordsPair pair : detail::word_pairs_of(said))
+      detail::KnownNames::add(pair, filter_);
+  }
+  [[nodiscard]] detail::KnownNames names() const { return detail::KnownNames(filter_); }
+
+ private:
+  std::string filter_ = std::string(detail::KnownNames::bytes, '\0');
+};
+
+std::string masked(std::string_view line, std::string_view known = "rate limit exceeded",
+                   std::vector<detail::NamePlace> places = {}) {
+  detail::add_own_names(line, Known(known).names(), places);
+  CHECK(std::is_sorted(places.begin(), places.end(),
+                       [](const auto& a, const auto& b) { return a.end <= b.begin; }));
+  return detail::without_names(line, places);
+}
+
+}  // namespace
+
+TEST_CASE("identifiers of one program are masked in every spelling", "[classifier][names]") {
+  const auto name =
+      GENERATE(as<std::string>(), "rate_denied_lookup", "rateDeniedLookup", "RateDeniedLookup",
+               "rate-denied", "svc.rate_denied", "run_denied_v2", "mcp__denied__list",
+               "rate_limit_lookup", "lookup_rate_limit", "_denied_rate");
+  CHECK(masked("saw " + name) == "saw '_'");
+  CHECK(masked(name + ": gone") == "'_': gone");
+  CHECK(masked("(" + name + ").") == "('_').");
+  CHECK(masked("`" + name + "` failed") == "`_` failed");
+}
+
+TEST_CASE("what many programs say, and what is no identifier, is read", "[classifier][names]") {
+  const auto text = GENERATE(
+      as<std::string>(), "rate_limit_exceeded", "rateLimitExceeded", "rate-limit", "RATE_DENIED",
+      "RateDeniedError", "acme.RateDeniedException", "rate_denied=1", "{\"rate_denied\":1}",
+      "/srv/rate_denied/x", "rate_denied/x", "a@rate-denied.example", "rate-denied@b",
+      "main_loop.cpp", "denied", "Denied", "DENIED", "--", "_", "a_", "3.14", "v2", "utf-8",
+      "rate_limit_429", "\xE2\x82\xACrate_denied", "", "...", "rate denied. Lookup");
+  CHECK(masked(text) == text);
+}
+
+TEST_CASE("names found before stay, in order", "[classifier][names]") {
+  const std::string line = "x_denied a_b y_denied";
+  CHECK(masked(line, "rate limit", {{9, 12}}) == "'_' '_' '_'");
+  CHECK(masked(line, "rate limit", {{0, 12}}) == "'_' '_'");
+  CHECK(masked(line, "rate limit", {{0, 8}, {13, 21}}) == "'_' '_' '_'");
+}
+
+TEST_CASE("an empty filter knows all names, an empty corpus none", "[classifier][names]") {
+  std::vector<detail::NamePlace> places;
+  detail::add_own_names("rate_denied", detail::KnownNames(), places);
+  CHECK(places.empty());
+  CHECK(masked("rate_limit", "") == "'_'");
+}
+
+TEST_CASE("a filter as full as that of the corpus takes few names for known",
+          "[classifier][names]") {
+  std::string filter(detail::KnownNames::bytes, '\0');
+  for (detail::WordsPair i = 0; i < 10'000; ++i)
+    detail::KnownNames::add(i * 2'654'435'761U, filter);
+  const detail::KnownNames known(filter);
+  std::size_t taken = 0;
+  for (detail::WordsPair i = 0; i < 10'000; ++i) {
+    CHECK(known.knows(i * 2'654'435'761U));
+    taken += known.knows(i * 2'246'822'519U + 12'345U) ? 1U : 0U;
+  }
+  CHECK(taken < 200);
+}
+
+TEST_CASE("features of a text are the same for all names that are not known",
+          "[classifier][names]") {
+  const Known known("rate limit exceeded");
+  const auto features_of = [&](std::string_view text) {
+    detail::FeatureBuffer buffer;
+    detail::extract_features(text, detail::built_in_lexicon(), known.names(), buffer);
+    std::vector<std::uint32_t> hashes;
+    for (const detail::Feature& feature : buffer.features) hashes.push_back(feature.hash);
+    return hashes;
+  };
+  CHECK(features_of("saw timeout_handler") == features_of("saw refund_quota_lookup"));
+  CHECK(features_of("saw rate_limit") != features_of("saw refund_quota_lookup"));
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Learns which words stand together in the names of several programs.
+
+#include "classifier/text/known_names.hpp"
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace triage::training {
+
+class NameLearner {
+ public:
+  // Texts of one origin, such as a program, count once.
+  void read(std::string_view text, std::size_t origin);
+
+  // What a grammar's patterns say themselves: macros stand for names, among them misleading ones.
+  void read_grammar(std::string_view grammar, std::size_t origin);
+
+  // Adds the pairs of words inside of identifiers that at least two origins have somewhere in their
+  // texts to a filter of detail::KnownNames.
+  void teach(std::string& filter) const;
+
+ private:
+  struct Met {
+    std::size_t origin = 0;  // The first one.
+    bool several = false;
+    bool in_name = false;
+  };
+  std::unordered_map<detail::WordsPair, Met> met_{};
+};
+
+}  // namespace triage::training
