@@ -118,7 +118,7 @@ class Reader {
                             .lang = json.value("lang", "en"),
                             .place = place});
     rows_.add(corpus_.rows.back().failure.text);
-    names_.read(corpus_.rows.back().failure.text, corpus_.rows.back().origin);
+    names_.read(corpus_.rows.back().failure, corpus_.rows.back().origin);
     return {};
   }
 

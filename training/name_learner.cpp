@@ -17,17 +17,18 @@ void NameLearner::read_grammar(std::string_view grammar, std::size_t origin) {
   while (!grammar.empty()) {
     std::string_view line = grammar.substr(0, grammar.find('\n'));
     grammar.remove_prefix(std::min(line.size() + 1, grammar.size()));
-    const std::size_t tab = line.rfind('\t');
-    if (tab == std::string_view::npos) continue;  // A macro, or a comment.
-    line.remove_prefix(tab + 1);
+    const std::size_t first = line.find('\t');
+    const std::size_t second = first == line.npos ? line.npos : line.find('\t', first + 1);
+    if (line.starts_with('#') || second == line.npos) continue;  // A comment, or a macro.
+    line.remove_prefix(second + 1);
     std::string said;  // One alternative, with blanks for the brackets around others.
     for (std::size_t at = 0; at < line.size(); ++at) {
       const char c = line[at];
-      const bool is_macro = c == '<' && line.find('>', at) != std::string_view::npos;
-      if (c == '|' || is_macro) {
+      const std::size_t end = c == '<' ? line.find('>', at) : line.npos;
+      if (c == '|' || end != line.npos) {
         read(said, origin);
         said.clear();
-        if (is_macro) at = line.find('>', at);
+        if (c == '<') at = end;
       } else if (c == '\\' && at + 1 < line.size()) {
         said += line[++at] == 'n' || line[at] == 't' ? ' ' : line[at];
       } else {
@@ -38,7 +39,13 @@ void NameLearner::read_grammar(std::string_view grammar, std::size_t origin) {
   }
 }
 
+void NameLearner::read(const Failure& failure, std::size_t origin) {
+  read(failure.text, origin);
+  for (const Cause& cause : failure.causes) read(cause.text, origin);
+}
+
 void NameLearner::teach(std::string& filter) const {
+  if (filter.empty()) return;
   for (const auto& [pair, met] : met_) {
     if (met.several && met.in_name) detail::KnownNames::add(pair, filter);
   }

@@ -3,6 +3,7 @@
 // Learns which words stand together in the names of several programs.
 
 #include "classifier/text/known_names.hpp"
+#include "triage/failure.hpp"
 
 #include <string>
 #include <string_view>
@@ -12,14 +13,15 @@ namespace triage::training {
 
 class NameLearner {
  public:
-  // Texts of one origin, such as a program, count once.
+  // The texts of a failure and its causes. Those of one origin, such as a program, count once.
+  void read(const Failure& failure, std::size_t origin);
   void read(std::string_view text, std::size_t origin);
 
   // What a grammar's patterns say themselves: macros stand for names, among them misleading ones.
   void read_grammar(std::string_view grammar, std::size_t origin);
 
   // Adds the pairs of words inside of identifiers that at least two origins have somewhere in their
-  // texts to a filter of detail::KnownNames.
+  // texts to a filter of detail::KnownNames; an empty one, which knows all, stays empty.
   void teach(std::string& filter) const;
 
  private:

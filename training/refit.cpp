@@ -210,9 +210,10 @@ Course prepare(const Corpus& corpus, const std::vector<Correction>& corrections,
       course.origin_of_correction.push_back(origin);
     course.corrections.corpus.rows.push_back(row_of(correction, wording));
   }
-  // The names that several corrections have in common are the user's own codes.
+  // Names that several corrections have in common are read like those of the corpus. The scores
+  // before learning are of a model that knows these names, too.
   NameLearner names;
-  for (const Row& row : course.corrections.corpus.rows) names.read(row.failure.text, row.origin);
+  for (const Row& row : course.corrections.corpus.rows) names.read(row.failure, row.origin);
   names.teach(course.corpus.corpus.known_names);
   course.corrections.corpus.known_names = course.corpus.corpus.known_names;
   course.corpus.examples = make_examples(course.corpus.corpus, {});

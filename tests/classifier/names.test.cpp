@@ -141,6 +141,7 @@ TEST_CASE("names are masked behind things, refusals and calls", "[classifier][na
   CHECK(masked("ツール「refund」は登録されていません") == "ツール「'_'」は登録されていません");
   CHECK(masked("der Agent „refund“ fehlt") == "der Agent „'_'“ fehlt");
   CHECK(masked("Unknown topology asked for: refund") == "Unknown topology asked for: '_'");
+  CHECK(masked("Unknown topology : a_b") == "Unknown topology : '_'");
   CHECK(masked("Outil inconnu : refund.") == "Outil inconnu : '_'.");
   CHECK(masked("refund() takes 2 arguments") == "'_'() takes 2 arguments");
   CHECK(masked("may not invoke refund; its tools are few") ==
@@ -149,7 +150,8 @@ TEST_CASE("names are masked behind things, refusals and calls", "[classifier][na
        {"a job time-out", "task: timed_out", "the job doesn’t end, “timeout”", "« » no task «",
         "the model: a_b", "tool call failed: timeout", "when calling the UpdateItem operation",
         "Warning: command timed out", "Unknown error: timeout", "unknown exit reason: timeout",
-        "unknown: timeout", "Unknown policy, see above: timeout", "recv() timed out"}) {
+        "unknown: timeout", "Unknown policy, see above: timeout", "recv() timed out",
+        "Unknown server response: forbidden", "Unrecognized packet from gateway: overloaded"}) {
     CHECK(masked(line) == line);
   }
 }

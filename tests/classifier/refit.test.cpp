@@ -2,6 +2,7 @@
 // Learning from corrections, and the reported benefit.
 #include "refit.hpp"
 
+#include "classifier/text/text_model.hpp"
 #include "support/catch.hpp"
 #include "support/result.hpp"
 
@@ -41,6 +42,26 @@ std::vector<Correction> flurbs() {
 }
 
 }  // namespace
+
+TEST_CASE("a code that several corrections have in common is read", "[classifier][training]") {
+  Corpus corpus = small_corpus();
+  corpus.known_names.assign(detail::KnownNames::bytes, '\0');
+  std::vector<Correction> corrections;
+  for (const std::string what : {"order", "basket", "route", "plan", "table", "letter"}) {
+    corrections.push_back({.failure = {.text = "flurb_grommet at the " + what + ", own_" + what},
+                           .type = FailureType::refused,
+                           .origin = "mine"});
+  }
+  const auto learned = refit(corpus, corrections, {.folds = 4, .threads = 2});
+  REQUIRE_OK(learned);
+  const auto model = detail::TextModel::parse(learned.value().model);
+  REQUIRE_OK(model);
+  const auto knows = [&](std::string_view name) {
+    return model.value().known_names().knows(detail::word_pairs_of(name).at(0));
+  };
+  CHECK(knows("flurb_grommet"));
+  CHECK_FALSE(knows("own_order"));
+}
 
 TEST_CASE("corrections teach words that no origin of the corpus has", "[classifier][training]") {
   const auto learned = refit(small_corpus(), flurbs(), {.folds = 4, .threads = 2});

@@ -70,6 +70,23 @@ TEST_CASE("a model file is read back as it was written", "[classifier][model]") 
         FailureType::refused);
 }
 
+TEST_CASE("a model file has the names that its model knows", "[classifier][model]") {
+  const auto known = [](const ModelParameters& parameters, std::string_view name) {
+    const auto model = TextModel::parse(TextModel::serialize(parameters));
+    REQUIRE_OK(model);
+    return model.value().known_names().knows(word_pairs_of(name).at(0));
+  };
+  ModelParameters parameters;
+  parameters.table.assign(ModelParameters::table_rows * ModelParameters::row_size, '\0');
+  CHECK(known(parameters, "a_b"));  // Nothing was learnt: all are read.
+  parameters.known_names.assign(KnownNames::bytes, '\0');
+  KnownNames::add(word_pairs_of("a_b").at(0), parameters.known_names);
+  CHECK(known(parameters, "a_b"));
+  CHECK_FALSE(known(parameters, "b_a"));
+  CHECK(built_in_model().known_names().knows(word_pairs_of("rate_limit").at(0)));
+  CHECK_FALSE(built_in_model().known_names().knows(word_pairs_of("flurb_grommet").at(0)));
+}
+
 TEST_CASE("the model abstains below a type's threshold, which each kind of text has of its own",
           "[classifier][model]") {
   ModelParameters parameters;

@@ -193,7 +193,11 @@ TEST_CASE("words that stand together in names of two programs are known",
   learner.read("own_code and own_code and plain words", 0);
   learner.read("plain words", 1);
   learner.read("ownCode", 0);
-  learner.read_grammar("# x_y\ntool = get_sum\ntimeout\tr\ta [get_sum|no_sum] <tool> sum_of\n", 2);
+  learner.read(Failure{.text = "x", .causes = {{.text = "hit pool_drain"}}}, 0);
+  learner.read(Failure{.text = "pool drain"}, 1);
+  learner.read_grammar(
+      "# x_y\n# timeout\tr\tx_y\ntool = get_sum\ntimeout\tr\ta [get_sum|no_sum] <tool> sum_of\n",
+      2);
   learner.read_grammar("tool = get_sum\ntimeout\tr\ta no_sum, sum_[of|x_y]\n", 3);
   std::string filter(detail::KnownNames::bytes, '\0');
   learner.teach(filter);
@@ -204,6 +208,7 @@ TEST_CASE("words that stand together in names of two programs are known",
   CHECK(knows("rate_limit"));
   CHECK(knows("no_sum"));
   CHECK(knows("sum_of"));
+  CHECK(knows("pool_drain"));
   CHECK_FALSE(knows("own_code"));
   CHECK_FALSE(knows("plain_words"));  // In no name.
   CHECK_FALSE(knows("get_sum"));      // Of one pattern; macros and comments do not count.

@@ -114,7 +114,7 @@ void extract_line(std::string_view line, const Lexicon& lexicon, const KnownName
   }
   buffer.names.clear();
   find_names(line, buffer.names);
-  add_own_names(line, known, buffer.names);
+  add_unknown_names(line, known, buffer.names);
   if (buffer.names.empty()) {
     tokenize_line(line, lexicon, buffer.tokens);
   } else {

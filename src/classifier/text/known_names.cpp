@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <utility>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -15,8 +13,19 @@ namespace {
 constexpr std::size_t longest_name = 128;
 constexpr std::uint32_t filter_bits = KnownNames::bytes * 8;
 
-bool is_joint(char c) { return c == '_' || c == '-' || c == '.'; }
-bool is_inside(char c) { return is_alnum(c) || is_joint(c); }
+bool is_quote_mark(char c) { return c == '\'' || c == '"' || c == '`'; }
+
+// Whether the byte is inside of a name: an underscore, or a dot or dash between two parts. Not the
+// dots and dashes of "wait...stopped", "denied--nothing was written" and "denied.Try again".
+bool joins(std::string_view line, std::size_t at) {
+  const char c = line[at];
+  if (c == '_') return true;
+  if ((c != '.' && c != '-') || at == 0 || at + 1 >= line.size()) return false;
+  const char next = line[at + 1];
+  return (is_alnum(line[at - 1]) || line[at - 1] == '_') && (is_alnum(next) || next == '_') &&
+         !(c == '.' && is_upper(next));
+}
+
 // An identifier beside one of these is part of a path, an address or a word in another script.
 bool is_of_more(char c) {
   return c == '/' || c == '\\' || c == '@' || c == '$' || c == '%' ||
@@ -56,32 +65,35 @@ void for_each_pair(std::string_view text, Visit visit) {
   });
 }
 
-// Has the form of an identifier: snake_case, camelCase, with-dashes or dotted, and lower case in
-// it.
-bool is_identifier(std::string_view word) {
+// Has the form of an identifier, and lower case in it: snake_case, camelCase, dotted; with dashes
+// only in quotes, since dashes also join ordinary words.
+bool is_identifier(std::string_view word, bool quoted) {
   bool has_form = false;
   bool has_lower = false;
   for (std::size_t i = 0; i < word.size(); ++i) {
     has_lower = has_lower || is_lower(word[i]);
     if (i == 0) continue;
-    const bool joins = is_joint(word[i]) && (word[i] == '_' || is_letter(word[i - 1]));
-    has_form = has_form || joins || (is_upper(word[i]) && is_lower(word[i - 1]));
+    const bool dotted = word[i] == '.' && is_letter(word[i - 1]);
+    const bool dashed = word[i] == '-' && is_letter(word[i - 1]) && quoted;
+    has_form = has_form || word[i] == '_' || dotted || dashed ||
+               (is_upper(word[i]) && is_lower(word[i - 1]));
   }
   return has_form && has_lower && word.size() <= longest_name;
 }
 
-// Says by its end what it is: a type of exception.
+// A type that says by its end that it is one of exceptions.
 bool is_failure_type(std::string_view word) {
   constexpr std::array<std::string_view, 9> ends{"Error",   "Exception", "Warning",
                                                  "Failure", "Fault",     "Exceeded",
                                                  "Timeout", "NotFound",  "Failed"};
-  return std::any_of(ends.begin(), ends.end(),
-                     [&](std::string_view end) { return word.ends_with(end); });
+  return is_upper(word.front()) && std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
+           return word.ends_with(end);
+         });
 }
 
 bool is_file(std::string_view word) {
   const std::size_t dot = word.rfind('.');
-  if (dot == std::string_view::npos) return false;
+  if (dot == std::string_view::npos || word.size() - dot - 1 > longest_extension) return false;
   std::string extension(word.substr(dot + 1));
   std::transform(extension.begin(), extension.end(), extension.begin(), lower);
   return file_kind_mark(extension) != 0;
@@ -96,13 +108,30 @@ void for_each_identifier(std::string_view line, Visit visit) {
       continue;
     }
     NamePlace place{.begin = at};
-    while (at < line.size() && is_inside(line[at])) ++at;
+    while (at < line.size() && (is_alnum(line[at]) || joins(line, at))) ++at;
     place.end = at;
-    while (is_joint(line[place.end - 1]) && place.end - place.begin > 1) --place.end;
-    const bool of_more = (place.begin > 0 && is_of_more(line[place.begin - 1])) ||
-                         (at < line.size() && is_of_more(line[at]));
-    if (!of_more && is_identifier(line.substr(place.begin, place.end - place.begin))) visit(place);
+    const char before = place.begin > 0 ? line[place.begin - 1] : ' ';
+    const char after = at < line.size() ? line[at] : ' ';
+    if (is_of_more(before) || is_of_more(after)) continue;
+    const bool quoted = is_quote_mark(before) && is_quote_mark(after);
+    // The type in "acme.errors.Forbidden" is one of exceptions, whatever its name.
+    const bool type = before == '.' && is_upper(line[place.begin]);
+    if (!type && is_identifier(line.substr(place.begin, place.end - place.begin), quoted))
+      visit(place);
   }
+}
+
+// The bits of a filter that a pair sets.
+std::array<std::uint32_t, 2> bits_of(WordsPair pair) {
+  return {pair % filter_bits, (pair * 0x85EBCA77U >> 7U) % filter_bits};
+}
+
+// A key stands before "=", or in quotes before a colon.
+bool is_key(std::string_view after) {
+  if (after.starts_with('=')) return true;
+  if (after.empty() || !is_quote_mark(after.front())) return false;
+  after.remove_prefix(1);
+  return after.starts_with(':') || after.starts_with(" :");
 }
 
 }  // namespace
@@ -124,39 +153,38 @@ std::vector<WordsPair> name_pairs_of(std::string_view text) {
 
 bool KnownNames::knows(WordsPair pair) const noexcept {
   if (filter_.empty()) return true;
-  const auto has = [&](std::uint32_t bit) {
+  const auto bits = bits_of(pair);
+  return std::all_of(bits.begin(), bits.end(), [&](std::uint32_t bit) {
     return (static_cast<unsigned char>(filter_[bit / 8]) >> (bit % 8) & 1U) != 0;
-  };
-  return has(pair % filter_bits) && has((pair * 0x85EBCA77U >> 7U) % filter_bits);
+  });
 }
 
 void KnownNames::add(WordsPair pair, std::string& filter) {
-  for (const std::uint32_t bit : {pair % filter_bits, (pair * 0x85EBCA77U >> 7U) % filter_bits}) {
-    filter[bit / 8] =
+  for (const std::uint32_t bit : bits_of(pair)) {
+    filter.at(bit / 8) =
         static_cast<char>(static_cast<unsigned char>(filter[bit / 8]) | 1U << (bit % 8));
   }
 }
 
-void add_own_names(std::string_view line, const KnownNames& known, std::vector<NamePlace>& places) {
+void add_unknown_names(std::string_view line, const KnownNames& known,
+                       std::vector<NamePlace>& places) {
   if (line.size() > longest_line_with_names) return;
-  std::vector<NamePlace> own;
+  std::vector<NamePlace> unknown;
   std::size_t next = 0;  // The first place that does not end before the identifier.
   for_each_identifier(line, [&](NamePlace place) {
     while (next < places.size() && places[next].end <= place.begin) ++next;
     if (next < places.size() && places[next].begin < place.end) return;
     const std::string_view name = line.substr(place.begin, place.end - place.begin);
-    const std::string_view after = line.substr(place.end, 2);
-    if (after.starts_with('=') || after == "\":" || after == "':") return;
+    if (is_key(line.substr(place.end))) return;
     if (is_failure_type(name) || is_file(name)) return;
     bool all_known = true;
     for_each_pair(name, [&](WordsPair pair) { all_known = all_known && known.knows(pair); });
-    if (!all_known) own.push_back(place);
+    if (!all_known) unknown.push_back(place);
   });
-  if (own.empty()) return;
-  std::vector<NamePlace> all;
-  std::merge(places.begin(), places.end(), own.begin(), own.end(), std::back_inserter(all),
-             [](const NamePlace& a, const NamePlace& b) { return a.begin < b.begin; });
-  places = std::move(all);
+  if (unknown.empty()) return;
+  const auto middle = places.insert(places.end(), unknown.begin(), unknown.end());
+  std::inplace_merge(places.begin(), middle, places.end(),
+                     [](const NamePlace& a, const NamePlace& b) { return a.begin < b.begin; });
 }
 
 }  // namespace triage::inline v0_1::detail

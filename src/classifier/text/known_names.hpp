@@ -25,8 +25,8 @@ using WordsPair = std::uint32_t;
 // bytes must outlive it.
 class KnownNames {
  public:
-  static constexpr std::size_t bytes = 1U
-                                       << 15U;  // 10,000 pairs: 1 of 170 others is taken for known.
+  static constexpr std::size_t bytes =
+      32'768;  // With 10,000 pairs 1 of 180 others is taken for known.
 
   KnownNames() = default;  // Knows every name.
   // A filter of `bytes` bytes.
@@ -41,8 +41,10 @@ class KnownNames {
 };
 
 // Adds the identifiers of a line that have a pair of words which is not known. Not keys ("key=…"),
-// types of exceptions, names in capitals, paths, files. `places` is in order, without overlaps,
+// types of exceptions, names in capitals, paths, files. Not words with dashes, except in quotes:
+// they may be ordinary ones. `places` is in order, without overlaps,
 // before and afterwards. Linear.
-void add_own_names(std::string_view line, const KnownNames& known, std::vector<NamePlace>& places);
+void add_unknown_names(std::string_view line, const KnownNames& known,
+                       std::vector<NamePlace>& places);
 
 }  // namespace triage::inline v0_1::detail

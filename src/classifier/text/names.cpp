@@ -236,15 +236,17 @@ class NameFinder {
       words_[i + 1].name = true;
   }
 
-  // "unknown policy requested: x", but not "unknown error: x"
+  // "unknown policy requested: x", "unknown policy: x_y", but not "unknown error: x_y"
   void behind_unknown(std::size_t i) {
+    bool asked = false;
     for (std::size_t next = i + 1; next < words_.size() && next <= i + 4; ++next) {
       const std::string_view gap = between(next - 1);
       if (gap.starts_with(":") || gap.starts_with(" :")) {
-        const bool is_word = words_[next].roles == 0 && ends_sentence(next);
+        const bool is_word = words_[next].roles == 0 && ends_sentence(next) && asked;
         if (next > i + 1 && (is_clear_name(next) || is_word)) words_[next].name = true;
         return;
       }
+      asked = asked || has(next, calling);
       if (gap.find_first_of(".;!?,") != std::string_view::npos || has(next, fault)) return;
     }
   }
@@ -370,7 +372,8 @@ std::string without_names(std::string_view line, const std::vector<NamePlace>& p
   std::string text;
   std::size_t at = 0;
   for (const NamePlace& place : places) {
-    const bool quoted = place.begin > 0 && is_quote(line[place.begin - 1]);
+    const bool quoted = place.begin > 0 && is_quote(line[place.begin - 1]) &&
+                        place.end < line.size() && is_quote(line[place.end]);
     text += line.substr(at, place.begin - at);
     text += quoted ? "_" : "'_'";
     at = place.end;
