@@ -126,6 +126,8 @@ std::array<std::uint32_t, 2> bits_of(WordsPair pair) {
   return {pair % filter_bits, (pair * 0x85EBCA77U >> 7U) % filter_bits};
 }
 
+std::uint32_t without_sign(char byte) { return static_cast<unsigned char>(byte); }
+
 // A key stands before "=", or in quotes before a colon.
 bool is_key(std::string_view after) {
   if (after.starts_with('=')) return true;
@@ -155,14 +157,14 @@ bool KnownNames::knows(WordsPair pair) const noexcept {
   if (filter_.empty()) return true;
   const auto bits = bits_of(pair);
   return std::all_of(bits.begin(), bits.end(), [&](std::uint32_t bit) {
-    return (static_cast<unsigned char>(filter_[bit / 8]) >> (bit % 8) & 1U) != 0;
+    return (without_sign(filter_[bit / 8]) >> (bit % 8) & 1U) != 0;
   });
 }
 
 void KnownNames::add(WordsPair pair, std::string& filter) {
   for (const std::uint32_t bit : bits_of(pair)) {
-    filter.at(bit / 8) =
-        static_cast<char>(static_cast<unsigned char>(filter[bit / 8]) | 1U << (bit % 8));
+    char& byte = filter.at(bit / 8);
+    byte = static_cast<char>(without_sign(byte) | 1U << (bit % 8));
   }
 }
 
