@@ -150,8 +150,9 @@ TEST_CASE("names are masked behind things, refusals and calls", "[classifier][na
        {"a job time-out", "task: timed_out", "the job doesn’t end, “timeout”", "« » no task «",
         "the model: a_b", "tool call failed: timeout", "when calling the UpdateItem operation",
         "Warning: command timed out", "Unknown error: timeout", "unknown exit reason: timeout",
-        "unknown: timeout", "Unknown policy, see above: timeout", "recv() timed out",
-        "Unknown server response: forbidden", "Unrecognized packet from gateway: overloaded"}) {
+        "unknown: timeout", "Unknown policy, see above: timeout", "recv() timed out in a worker",
+        "Unknown error: a_b", "Unknown server response: forbidden",
+        "Unrecognized packet from gateway: overloaded"}) {
     CHECK(masked(line) == line);
   }
 }
