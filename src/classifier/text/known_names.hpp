@@ -25,15 +25,15 @@ using WordsPair = std::uint32_t;
 // bytes must outlive it.
 class KnownNames {
  public:
-  static constexpr std::size_t bytes =
-      32'768;  // With 10,000 pairs 1 of 180 others is taken for known.
+  // With 10,000 pairs 1 of 180 others is taken for known.
+  static constexpr std::size_t bytes = 32'768;
 
   KnownNames() = default;  // Knows every name.
   // A filter of `bytes` bytes.
   explicit KnownNames(std::string_view filter) : filter_(filter) {}
 
   [[nodiscard]] bool knows(WordsPair pair) const noexcept;
-  // Adds a pair to the bytes of a filter.
+  // Adds a pair to a filter of `bytes` bytes; throws std::out_of_range for a shorter one.
   static void add(WordsPair pair, std::string& filter);
 
  private:
@@ -41,9 +41,9 @@ class KnownNames {
 };
 
 // Adds the identifiers of a line that have a pair of words which is not known. Not keys ("key=…"),
-// types of exceptions, names in capitals, paths, files. Not words with dashes, except in quotes:
-// they may be ordinary ones. `places` is in order, without overlaps,
-// before and afterwards. Linear.
+// types of exceptions, names in capitals, paths, files, or words with dashes outside of quotes,
+// which may be ordinary ones. `places` is in order, without overlaps, before and afterwards.
+// Linear.
 void add_unknown_names(std::string_view line, const KnownNames& known,
                        std::vector<NamePlace>& places);
 

@@ -172,6 +172,10 @@ class NameFinder {
     return between(i).find_first_of(".;,!?)(:") != std::string_view::npos;
   }
 
+  static bool begins_with_colon(std::string_view gap) {
+    return gap.starts_with(":") || gap.starts_with(" :");  // The latter in French.
+  }
+
   // "tool refund is not …", "tool 'x'", "function: f_g", "no such tool named x"
   void behind_noun(std::size_t i) {
     std::size_t next = i + 1;
@@ -201,7 +205,7 @@ class NameFinder {
     for (std::size_t next = i + 1; next < words_.size() && next <= i + 5; ++next) {
       const std::string_view gap = between(next - 1);
       if (gap.find_first_of(".;!?,") != std::string_view::npos) return;
-      if (gap.starts_with(":") || gap.starts_with(" :")) {  // As in French.
+      if (begins_with_colon(gap)) {
         if (is_absent && (is_clear_name(next) || (words_[next].roles == 0 && ends_sentence(next))))
           words_[next].name = true;
         return;
@@ -241,7 +245,7 @@ class NameFinder {
     bool asked = false;
     for (std::size_t next = i + 1; next < words_.size() && next <= i + 4; ++next) {
       const std::string_view gap = between(next - 1);
-      if (gap.starts_with(":") || gap.starts_with(" :")) {
+      if (begins_with_colon(gap)) {
         const bool is_word = words_[next].roles == 0 && ends_sentence(next) && asked;
         if (next > i + 1 && (is_clear_name(next) || is_word)) words_[next].name = true;
         return;
