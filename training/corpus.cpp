@@ -69,7 +69,10 @@ class Reader {
     std::ifstream file(path, std::ios::binary);
     const std::string grammar(std::istreambuf_iterator<char>(file), {});
     const std::string name = path.filename().string();
-    names_.read_grammar(grammar, origins_.size());
+    const auto said = texts_between_macros(grammar, name);
+    if (!said) return said.error();
+    // Not the macros: they stand for names, among them misleading ones.
+    for (const std::string& text : said.value()) names_.read(text, origins_.size());
     const auto wordings = expand_grammar(grammar, name, wordings_a_pattern);
     if (!wordings) return wordings.error();
     bool renamed = false;

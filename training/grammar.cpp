@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <utility>
 
 namespace triage::training {
 namespace {
@@ -26,6 +27,9 @@ std::string_view trimmed(std::string_view text) {
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
+
+// The byte that stands for `escaped` behind a backslash.
+char meant_by(char escaped) { return escaped == 'n' ? '\n' : escaped == 't' ? '\t' : escaped; }
 
 // The end of the alternative at `at`: its "|", the closing "]", or the end.
 std::size_t end_of_alternative(std::string_view text, std::size_t at) {
@@ -66,8 +70,7 @@ class Expansion {
     while (at < pattern.size() && problem_.empty()) {
       const char c = pattern[at];
       if (c == '\\' && at + 1 < pattern.size()) {
-        const char meant = pattern[at + 1];
-        text += meant == 'n' ? '\n' : meant == 't' ? '\t' : meant;
+        text += meant_by(pattern[at + 1]);
         at += 2;
       } else if (c == '[') {
         at = choice(pattern, at + 1, depth);
@@ -173,6 +176,24 @@ class Reader {
   std::vector<std::unique_ptr<std::string>> brackets_{};
 };
 
+void add_texts_between_macros(std::string_view pattern, std::vector<std::string>& texts) {
+  std::string text;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const char c = pattern[at];
+    const std::size_t macro_end = c == '<' ? pattern.find('>', at) : pattern.npos;
+    if (c == '|' || macro_end != pattern.npos) {
+      texts.push_back(std::exchange(text, {}));
+      if (c == '<') at = macro_end;
+    } else if (c == '\\' && at + 1 < pattern.size()) {
+      ++at;
+      text += meant_by(pattern[at]);
+    } else {
+      text += c == '[' || c == ']' ? ' ' : c;
+    }
+  }
+  texts.push_back(std::move(text));
+}
+
 }  // namespace
 
 Result<std::vector<Wording>> expand_grammar(std::string_view grammar, std::string_view name,
@@ -196,6 +217,15 @@ Result<std::vector<Wording>> expand_grammar(std::string_view grammar, std::strin
     }
   }
   return outcome::success(std::move(wordings));
+}
+
+Result<std::vector<std::string>> texts_between_macros(std::string_view grammar,
+                                                      std::string_view name) {
+  Reader reader(name);
+  if (const auto read = reader.read(grammar); !read) return read.error();
+  std::vector<std::string> texts;
+  for (const Pattern& pattern : reader.patterns) add_texts_between_macros(pattern.text, texts);
+  return outcome::success(std::move(texts));
 }
 
 }  // namespace triage::training

@@ -30,4 +30,9 @@ struct Wording {
 [[nodiscard]] Result<std::vector<Wording>> expand_grammar(std::string_view grammar,
                                                           std::string_view name, std::size_t count);
 
+// What the patterns of a grammar say without their macros: each text up to the next bar or macro,
+// with blanks for brackets. The same errors, but for those of brackets and macros.
+[[nodiscard]] Result<std::vector<std::string>> texts_between_macros(std::string_view grammar,
+                                                                    std::string_view name);
+
 }  // namespace triage::training

@@ -17,9 +17,6 @@ class NameLearner {
   void read(const Failure& failure, std::size_t origin);
   void read(std::string_view text, std::size_t origin);
 
-  // What a grammar's patterns say themselves: macros stand for names, among them misleading ones.
-  void read_grammar(std::string_view grammar, std::size_t origin);
-
   // Adds the pairs of words inside of identifiers that at least two origins have somewhere in their
   // texts to a filter of detail::KnownNames; an empty one, which knows all, stays empty.
   void teach(std::string& filter) const;
