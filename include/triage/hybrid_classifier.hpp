@@ -13,7 +13,7 @@ namespace triage::inline v0_1 {
 struct HybridBand {
   // Minimum confidence of the base's leaning (Classification::leaning): 0.5 to 1. Below it there is
   // no evidence to confirm, and asking would invite a guess.
-  double least_leaning = 0.5;
+  double least_leaning = 0.6;
   // Minimum confidence of the second classifier in the same type: 0 to 1.
   double least_agreement = 0.5;
 };

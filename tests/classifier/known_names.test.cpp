@@ -69,6 +69,19 @@ TEST_CASE("of an exception's type the packages may be masked, not the type",
   CHECK(masked("rate.limit.Denied") == "rate.limit.Denied");
 }
 
+TEST_CASE("identifiers that make a sentence are read", "[classifier][names]") {
+  // Of four words, alone.
+  for (const std::string_view text :
+       {"lamp_call_was_denied", "[12] lampCallWasDenied (lamp 3)", "LampCall_wasDenied_at_9"})
+    CHECK(masked(text) == text);
+  CHECK(masked("lamp_call_denied") == "'_'");
+  CHECK(masked("the lamp has lamp_call_was_denied") == "the lamp has '_'");
+  CHECK(masked("lamp_call_was_denied lamp_call_denied") == "'_' '_'");
+  // Of six, anywhere.
+  CHECK(masked("the lamp said: lamp_call_was_denied_again_today") ==
+        "the lamp said: lamp_call_was_denied_again_today");
+}
+
 TEST_CASE("very long lines and names are data", "[classifier][names]") {
   const std::string name(200, 'a');
   CHECK(masked(name + "_b") == name + "_b");

@@ -91,6 +91,17 @@ TEST_CASE("the parts of a name are words", "[classifier][tokens]") {
   CHECK(token_count("it can\xE2\x80\x99t") == 2);
 }
 
+TEST_CASE("a word is read without a blank behind the number in front of it",
+          "[classifier][tokens]") {
+  CHECK(same_tokens("error 429retry later", "error 429 retry later"));
+  CHECK(same_tokens("needs 12.5EUR,has3Coins", "needs 12.5EUR,has 3 Coins"));
+  CHECK(same_tokens("took 5seconds", "took 5 seconds"));
+  // These are ids.
+  CHECK(same_tokens("at 2nd", "at 3rd"));
+  CHECK(same_tokens("at 3f2a", "at 12abcdef"));
+  CHECK(same_tokens("at 3f2a", "at 7lmno4"));
+}
+
 TEST_CASE("no bytes make the tokens fail", "[classifier][tokens]") {
   for (const std::string_view line :
        {std::string_view("\xff\xfe\x80"), std::string_view("\0\0a\0", 4), std::string_view("\xE3"),

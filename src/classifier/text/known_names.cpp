@@ -11,6 +11,7 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t longest_name = 128;
+constexpr std::size_t words_of_a_sentence = 6;  // Names have fewer.
 constexpr std::uint32_t filter_bits = KnownNames::bytes * 8;
 
 bool is_quote_mark(char c) { return c == '\'' || c == '"' || c == '`'; }
@@ -128,6 +129,25 @@ std::array<std::uint32_t, 2> bits_of(WordsPair pair) {
 
 std::uint32_t without_sign(char byte) { return static_cast<unsigned char>(byte); }
 
+std::size_t words_in(std::string_view text) {
+  std::size_t words = 0;
+  for_each_word(text, [&](std::uint32_t) { ++words; });
+  return words;
+}
+
+// An identifier of several words that stands alone is what the line says: "tool_call_hit_deadline".
+bool is_message(std::string_view line, NamePlace place) {
+  constexpr std::size_t least_words = 4;
+  constexpr std::size_t most_others = 2;
+  if (words_in(line.substr(place.begin, place.end - place.begin)) < least_words) return false;
+  std::size_t others = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (at == place.begin) at = place.end;
+    if (at < line.size() && is_letter(line[at]) && (at == 0 || !is_letter(line[at - 1]))) ++others;
+  }
+  return others <= most_others;
+}
+
 // A key stands before "=", or in quotes before a colon.
 bool is_key(std::string_view after) {
   if (after.starts_with('=')) return true;
@@ -178,12 +198,13 @@ void add_unknown_names(std::string_view line, const KnownNames& known,
     if (next < places.size() && places[next].begin < place.end) return;
     const std::string_view name = line.substr(place.begin, place.end - place.begin);
     if (is_key(line.substr(place.end))) return;
-    if (is_failure_type(name) || is_file(name)) return;
+    if (is_failure_type(name) || is_file(name) || words_in(name) >= words_of_a_sentence) return;
     bool all_known = true;
     for_each_pair(name, [&](WordsPair pair) { all_known = all_known && known.knows(pair); });
     if (!all_known) unknown.push_back(place);
   });
   if (unknown.empty()) return;
+  if (unknown.size() == 1 && is_message(line, unknown.front())) return;
   const auto middle = places.insert(places.end(), unknown.begin(), unknown.end());
   std::inplace_merge(places.begin(), middle, places.end(),
                      [](const NamePlace& a, const NamePlace& b) { return a.begin < b.begin; });

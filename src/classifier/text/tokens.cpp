@@ -4,6 +4,7 @@
 #include "base/ascii.hpp"
 #include "classifier/text/char_kinds.hpp"
 #include "classifier/text/file_kinds.hpp"
+#include "classifier/text/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,22 +19,6 @@ bool is_name_char(char c) {
   return is_token_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == ':' ||
          c == '/' || c == '@' || c == '$' || c == '*' || c == '#' || c == '+';
 }
-
-struct Unit {
-  std::string_view name;
-  std::uint32_t mark;
-};
-constexpr std::uint32_t duration = mark_hash("<duration>");
-constexpr std::uint32_t byte_size = mark_hash("<size>");
-constexpr std::array<Unit, 26> units{{
-    {"s", duration},      {"sec", duration},          {"secs", duration},   {"ms", duration},
-    {"m", duration},      {"min", duration},          {"mins", duration},   {"h", duration},
-    {"us", duration},     {"ns", duration},           {"second", duration}, {"seconds", duration},
-    {"minute", duration}, {"minutes", duration},      {"hour", duration},   {"hours", duration},
-    {"kb", byte_size},    {"mb", byte_size},          {"gb", byte_size},    {"kib", byte_size},
-    {"mib", byte_size},   {"gib", byte_size},         {"b", byte_size},     {"bytes", byte_size},
-    {"byte", byte_size},  {"milliseconds", duration},
-}};
 
 // Meaningful numbers: HTTP errors, exit statuses of shells, and signals.
 bool is_telling_number(unsigned value) {
@@ -174,7 +159,7 @@ class LineTokenizer {
       mark(unit);
       return;
     }
-    if (at_ < line_.size() && is_token_letter(line_[at_])) {  // 3f2a, 2nd, 4xx: an id.
+    if (at_ < line_.size() && is_token_letter(line_[at_]) && !glued_word()) {  // 3f2a, 2nd: an id.
       while (at_ < line_.size() && (is_token_letter(line_[at_]) || is_digit(line_[at_]))) ++at_;
       mark(mark_hash("<id>"), TokenKind::number);
       return;
@@ -191,6 +176,16 @@ class LineTokenizer {
     mark(mark_hash(digits >= 4 && !broken ? "<N>" : "<n>"), TokenKind::number);
   }
 
+  // A word stands behind a number without a blank: "429too many".
+  [[nodiscard]] bool glued_word() const {
+    constexpr std::size_t least = 4;  // Shorter ones end ids: "2nd", "4xx", "7fed".
+    std::size_t end = at_;
+    bool hexadecimal = true;
+    for (; end < line_.size() && is_token_letter(line_[end]); ++end)
+      hexadecimal = hexadecimal && lower(line_[end]) <= 'f';
+    return end - at_ >= least && !hexadecimal && (end == line_.size() || !is_digit(line_[end]));
+  }
+
   // The unit after a number, with or without a space.
   std::uint32_t take_unit() {
     std::size_t begin = at_;
@@ -205,12 +200,9 @@ class LineTokenizer {
     if (end == begin || (end < line_.size() && is_token_letter(line_[end]))) return 0;
     const std::string_view given(name, end - begin);
     if (begin > at_ && given.size() < 2) return 0;  // "3 s" is ambiguous.
-    for (const Unit& unit : units) {
-      if (unit.name != given) continue;
-      at_ = end;
-      return unit.mark;
-    }
-    return 0;
+    const std::uint32_t unit = unit_mark(given);
+    if (unit != 0) at_ = end;
+    return unit;
   }
 
   // "3 of 7", "3/7", "3 out of 7", after the first number.
