@@ -210,6 +210,51 @@ TEST_CASE("a sentence broken at a margin is read as one", "[classifier][undress]
   CHECK_FALSE(undress("error: no such file\nusage: cp FROM TO\nTry --help"));
 }
 
+TEST_CASE("a trace that is broken at a margin is read as one that is not",
+          "[classifier][undress]") {
+  constexpr std::string_view said =
+      "The gardener asked for a rake, but in this shed there is only a spade and a hose";
+  CHECK(plain("Traceback (most recent call last):\n  File \"/srv/garden.py\", line 7,\nin dig\n"
+              "    raise RuntimeError(reply)\nRuntimeError: The gardener asked for a\n"
+              "rake, but in this shed there is only a\nspade and a hose") == said);
+  CHECK(
+      plain(
+          "java.lang.RuntimeException: step failed\n        at\ncom.garden.Agent.run(Agent.java:17)"
+          "\nCaused by:\njava.lang.IllegalStateException: The\ngardener asked for a rake, but in"
+          " this\nshed there is only a spade and a hose\n        at\n"
+          "com.garden.Tools.call(Tools.java:58)\n        ... 12 more") == said);
+  CHECK(plain("Unhandled exception. System.Exception: The gardener asked for a\nrake, but in this"
+              " shed there is only a spade and a hose\n   at Garden.Agent.Run(String task) in\n"
+              "/src/Agent.cs:line 117\n   at Garden.Program.Main()") == said);
+  CHECK(plain("Error: java.lang.RuntimeException: step failed\nCaused by: java.lang.Exception:\n"
+              "Line one.\nThen, line two is said\n    at Agent.run\n(/srv/agent.js:3:11)\n") ==
+        "Line one.\nThen, line two is said");
+}
+
+TEST_CASE("a log that is broken at a margin is read by its entries", "[classifier][undress]") {
+  CHECK(plain("2031-05-06 07:08:09,252 ERROR garden.agent - The gardener asked for\na rake, but in"
+              " this shed there is only a spade and a hose") ==
+        "The gardener asked for a rake, but in this shed there is only a spade and a hose");
+  // Lines of one length are no wrapped sentence.
+  std::string log;
+  for (int i = 10; i < 16; ++i)
+    log += "2031-05-06T07:08:" + std::to_string(i) + "Z INFO garden[4]: the bed is dug\n";
+  CHECK(plain(log).find("2031") == std::string::npos);
+}
+
+TEST_CASE("what ends a trace is read without the tail of its line", "[classifier][undress]") {
+  CHECK(plain("RuntimeError: There is no tool with that name\n\nThe above exception was the direct"
+              " cause of the following exception:\n\nTraceback (most recent call last):\n"
+              "  File \"/srv/garden.py\", line 7, in dig\n    main()\n"
+              "Exception: agent run failed (request_id=4f2a9c81d3e07b56, duration=12ms)") == words);
+}
+
+TEST_CASE("a document that a page shows over several lines is read", "[classifier][undress]") {
+  CHECK(plain("<html><body><h1>Something went wrong</h1><p>  {\n    \"id\": 7,\n    \"errors\": [\n"
+              "      {\n        \"message\": \"There is no tool with that name\"\n      }\n    ]\n"
+              "  }</p><hr><small>shed/1.2</small></body></html>") == words);
+}
+
 TEST_CASE("an exception whose name says something keeps it", "[classifier][undress]") {
   CHECK(plain("Traceback (most recent call last):\n  File \"/a.py\", line 3\nKeyError: 'x'") ==
         "KeyError: 'x'");

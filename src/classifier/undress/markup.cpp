@@ -262,22 +262,39 @@ bool is_markup(std::string_view text) {
   return false;
 }
 
+// A document of JSON over several lines, from its "{" to the last "}"; empty if there is none.
+std::string_view printed_json(std::string_view text) {
+  std::string_view begin;
+  std::string_view end;
+  for (const std::string_view line : lines_of(text)) {
+    const std::string_view shown = trimmed(line);
+    if (begin.empty() && (shown == "{" || shown == "[")) begin = shown;
+    if (!begin.empty() && (shown == "}" || shown == "]")) end = shown;
+  }
+  if (end.empty()) return {};
+  return {begin.data(), static_cast<std::size_t>(end.data() + end.size() - begin.data())};
+}
+
 }  // namespace
 
 bool unwrap_markup(std::string& text) {
   if (unmark(text)) return true;
   if (!is_markup(text)) return false;
   const std::string plain = MarkupReader(text).run();
+  const std::string_view json = printed_json(plain);
   std::vector<std::string_view> lines;
   for (const std::string_view line : lines_of(plain)) {
+    if (json.data() <= line.data() && line.data() < json.data() + json.size()) continue;
     const std::string_view shown = trimmed(line);
     if (has_letter(shown) && !is_server_name(shown)) lines.push_back(line);
   }
-  const bool more = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+  const bool more = !json.empty() || std::any_of(lines.begin(), lines.end(), [](auto line) {
     return !is_common_headline(trimmed(line)) && !says_little(line);
   });
   if (more) std::erase_if(lines, [](auto line) { return is_common_headline(trimmed(line)); });
   std::string out = telling_lines(lines);
+  if (!out.empty() && !json.empty()) out += '\n';
+  out += json;
   if (out.empty()) return false;
   text = std::move(out);
   return true;

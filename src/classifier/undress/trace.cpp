@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
+#include "classifier/undress/line_starts.hpp"
 #include "search/mark_finder.hpp"
 
 #include <algorithm>
@@ -11,29 +12,6 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 using namespace undressing;
-
-// What a line may start with. Most lines differ from all of it in the first byte.
-template <std::size_t Count>
-class Starts {
- public:
-  explicit constexpr Starts(const std::array<std::string_view, Count>& starts) : starts_(starts) {
-    for (const std::string_view start : starts_)
-      first_[static_cast<unsigned char>(start[0])] = true;
-  }
-
-  // The first of them that the line begins with; empty if there is none.
-  [[nodiscard]] constexpr std::string_view of(std::string_view line) const noexcept {
-    if (line.empty() || !first_[static_cast<unsigned char>(line[0])]) return {};
-    for (const std::string_view start : starts_) {
-      if (start[0] == line[0] && line.starts_with(start)) return start;
-    }
-    return {};
-  }
-
- private:
-  std::array<std::string_view, Count> starts_;
-  std::array<bool, 256> first_{};
-};
 
 bool ends_with_place(std::string_view line) {
   std::size_t end = line.size();
@@ -102,45 +80,6 @@ bool is_script_frame(std::string_view line, std::size_t indent) {
 bool is_marks_only(std::string_view line) {
   return line.find_first_not_of("^~-+|=_ \t") == std::string_view::npos;
 }
-
-// Lines between frames and links of a chain, which say nothing about the failure.
-constexpr Starts marker_starts(
-    std::to_array<std::string_view>({"Traceback (most recent call last)",
-                                     "Exception Group Traceback (most recent call last)",
-                                     "During handling of the above exception",
-                                     "The above exception was the direct cause",
-                                     "--- End of ",
-                                     "---End of",
-                                     "stack backtrace:",
-                                     "Stack trace:",
-                                     "Stack Trace:",
-                                     "stack traceback:",
-                                     "note: run with `RUST_BACKTRACE",
-                                     "note: Some details are omitted",
-                                     "[Previous line repeated",
-                                     "Backtrace:",
-                                     "Call stack:",
-                                     "Stacktrace:",
-                                     "Call Stack",
-                                     "The following exception was thrown",
-                                     "Previous exception in",
-                                     "thrown in ",
-                                     "+-",
-                                     "[signal ",
-                                     "[recovered]"}));
-bool is_marker(std::string_view line) {
-  if (!marker_starts.of(line).empty()) return true;
-  if (line.starts_with("... ") && (line.ends_with(" more") || line.ends_with("omitted")))
-    return true;
-  return line.starts_with("Node.js v") && line.size() < 24;
-}
-
-// What introduces a link of a chain.
-constexpr Starts introductions(std::to_array<std::string_view>(
-    {"Caused by: ", "Suppressed: ", "[cause]: ", "[errors]: ", "---> ", "Unhandled exception. ",
-     "Unhandled Exception: ", "Unhandled exception: ", "Uncaught (in promise) ", "Uncaught ",
-     "panic: ", "fatal error: ", "PHP Fatal error:  ", "Fatal error: ", "** ",
-     "Wrapped by: ", "Root cause: ", "Nested exception is ", "nested exception is "}));
 
 class TraceReader {
  public:
@@ -217,10 +156,10 @@ class TraceReader {
   }
 
   void keep(std::string_view text) {
-    std::string_view start = introductions.of(text);
+    std::string_view start = introduction_of(text);
     // No introduction has a part of what is looked for.
     const bool is_own = !start.empty() && is_runtimes_own(text);
-    for (; !start.empty(); start = introductions.of(text)) {
+    for (; !start.empty(); start = introduction_of(text)) {
       found_ = found_ || start != "** ";
       if (is_own) break;
       text.remove_prefix(start.size());
@@ -301,36 +240,48 @@ std::string_view without_php_place(std::string_view line) {
   return line.substr(0, in);
 }
 
-std::string_view without_common_name(std::string_view line) {
-  const std::size_t name = exception_name_at_start(line);
-  if (name == 0 || name + 1 >= line.size() || !is_common_exception(line.substr(0, name))) {
-    return line;
+// Without names that any failure may have: "Error: java.lang.RuntimeException: no such tool".
+std::string_view without_common_names(std::string_view line) {
+  while (true) {
+    const std::size_t name = exception_name_at_start(line);
+    if (name == 0 || name + 1 >= line.size() || !is_common_exception(line.substr(0, name)))
+      return line;
+    const std::string_view rest = trimmed(line.substr(name + 1));
+    if (!has_letter(rest) && rest != "{" && rest != "[") return line;
+    line = rest;
   }
-  const std::string_view rest = trimmed(line.substr(name + 1));
-  return has_letter(rest) || rest == "{" || rest == "[" ? rest : line;
 }
 
 // Most traces contain one of these; other texts are not read line by line.
-constexpr MarkFinder trace_marks(
-    std::to_array<std::string_view>({"Traceback",   "\n    at ",
-                                     "\n\tat ",     "\n  at ",
-                                     "\n   at ",    "Caused by",
-                                     "goroutine ",  "panicked at",
-                                     "panic: ",     "File \"",
-                                     "Stack trace", "stack trace",
-                                     "backtrace",   "\n\tfrom ",
-                                     "#0 ",         "#1 ",
-                                     " ---> ",      "Unhandled exception",
-                                     "Uncaught ",   "Exception in thread",
-                                     "[cause]",     "\n    (",
-                                     "Stacktrace",  "\nat "}));
+constexpr MarkFinder trace_marks(std::to_array<std::string_view>({"Traceback",
+                                                                  "  at ",
+                                                                  "\n\tat ",
+                                                                  "\nat ",
+                                                                  "Caused by",
+                                                                  "goroutine ",
+                                                                  "panicked at",
+                                                                  "panic: ",
+                                                                  "File \"",
+                                                                  "Stack trace",
+                                                                  "stack trace",
+                                                                  "backtrace",
+                                                                  "\n\tfrom ",
+                                                                  "#0 ",
+                                                                  "#1 ",
+                                                                  " ---> ",
+                                                                  "Unhandled exception",
+                                                                  "Uncaught ",
+                                                                  "Exception in thread",
+                                                                  "[cause]",
+                                                                  "\n    (",
+                                                                  "Stacktrace"}));
 
 }  // namespace
 
 bool unfold_trace(std::string& text) {
   if (!trace_marks.any_in(text)) return false;
   std::vector<std::string_view> lines = TraceReader(text).run();
-  for (std::string_view& line : lines) line = without_common_name(without_php_place(line));
+  for (std::string_view& line : lines) line = without_common_names(without_php_place(line));
   std::string out = telling_lines(lines);
   if (!has_letter(out) || out == text) return false;
   text = std::move(out);

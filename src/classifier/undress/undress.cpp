@@ -22,14 +22,15 @@ struct Layer {
 // From outer to inner layers.
 constexpr Layer layers[] = {
     {Garment::escapes, remove_escapes, "terminal escapes"},
+    {Garment::line_wraps, join_wrapped_lines, "line wraps"},
     {Garment::log_head, nullptr, "the head of a log line"},
     {Garment::envelope, unwrap_envelope, "an envelope"},
     {Garment::markup, unwrap_markup, "markup"},
     {Garment::escapes, unfold_written_lines, "terminal escapes"},
-    {Garment::trace, unfold_trace, "a stack trace"},
-    {Garment::log_tail, cut_log_tails, "the tail of a log line"},
-    {Garment::progress, cut_progress, "a prefix"},
     {Garment::line_wraps, join_wrapped_lines, "line wraps"},
+    {Garment::log_tail, cut_log_tails, "the tail of a log line"},
+    {Garment::trace, unfold_trace, "a stack trace"},
+    {Garment::progress, cut_progress, "a prefix"},
 };
 
 // Repeats until no layer finds anything more to remove.
@@ -57,7 +58,7 @@ std::string Undressed::told() const {
   std::string names;
   for (const Layer& layer : layers) {
     if (!garments.test(static_cast<std::size_t>(layer.garment))) continue;
-    if (layer.take_off == unfold_written_lines) continue;  // Reported with the escapes.
+    if (names.find(layer.name) != std::string::npos) continue;  // Taken off at two places.
     if (!names.empty()) names += ", ";
     names += layer.name;
   }

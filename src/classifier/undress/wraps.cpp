@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
+#include "classifier/undress/line_starts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -22,16 +23,31 @@ std::string_view without_end(std::string_view line) {
 
 std::size_t first_word(std::string_view line) { return std::min(line.find(' '), line.size()); }
 
+bool ends_sentence(std::string_view line) {
+  return std::string_view(".:;!?{}").find(line.back()) != std::string_view::npos;
+}
+
+bool is_inside_sentence(char first) {
+  return is_lower(first) || is_digit(first) || is_high(first) ||
+         std::string_view("'\"`(/").find(first) != std::string_view::npos;
+}
+
 // Whether a sentence may continue on the next line.
 bool goes_on(std::string_view line, std::string_view next) {
-  const char last = line.back();
   const char first = next.front();
-  const bool ended = last == '.' || last == ':' || last == ';' || last == '!' || last == '?' ||
-                     last == '{' || last == '}';
   const bool list = (first == '-' || first == '*' || first == '#' || first == '>') &&
                     next.size() > 1 && is_blank(next[1]);
   const bool begins = is_upper(first) || first == '[' || first == '{';
-  return !list && !is_blank(first) && !(ended && begins);
+  return !list && !is_blank(first) && !(ends_sentence(line) && begins);
+}
+
+// Whether what belongs to the line has to be below it: "Caused by:", "app.ParseError:", "    at f".
+bool is_unfinished(std::string_view line) {
+  const std::string_view text = trimmed(line);
+  const bool frame = is_blank(line.front()) && (text == "at" || text.starts_with("at ")) &&
+                     text.find_first_of("(:") == std::string_view::npos;
+  return frame || is_introduction(text) ||
+         (text.back() == ':' && exception_name_at_start(text) + 1 == text.size());
 }
 
 // Lines of a log or a list: all but the last begin with the same word.
@@ -49,21 +65,40 @@ bool is_wrapped(const Lines& lines) {
   for (const std::string_view line : lines) width = std::max(width, line.size());
   if (width < least_width || width > most_width || is_enumeration(lines)) return false;
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    if (is_unfinished(lines[i])) continue;
     if (lines[i].size() + 1 + first_word(lines[i + 1]) <= width) return false;
     if (!goes_on(lines[i], lines[i + 1])) return false;
   }
   // Of two lines, the longer may come first by chance.
-  if (lines.size() > 2) return true;
+  if (lines.size() > 2 || is_unfinished(lines[0])) return true;
   const char last = lines[0].back();
-  return lines[0].size() >= 30 && (is_lower(last) || last == ',' || is_digit(last)) &&
-         !is_upper(lines[1].front());
+  const bool in_sentence = is_lower(last) || last == ',' || is_digit(last);
+  return lines[0].size() >= 30 &&
+         (in_sentence ? is_inside_sentence(lines[1].front())
+                      : is_lower(lines[1].front()) && !ends_sentence(lines[0]));
+}
+
+// "12:30:01.5", "2026-03-01", "[12:30:01]"
+bool begins_with_time(std::string_view line) {
+  if (line.front() != '[' && !is_digit(line.front())) return false;
+  const std::string_view word = line.substr(0, first_word(line));
+  return std::count_if(word.begin(), word.end(),
+                       [](char c) { return c == ':' || c == '-' || c == '/'; }) >= 2;
+}
+
+// Lines of a log begin with their time or source ("web-1  | ").
+bool begins_log_line(std::string_view line) {
+  constexpr std::size_t longest_source = 40;
+  return begins_with_time(line) ||
+         line.substr(0, longest_source).find(" |") != std::string_view::npos;
 }
 
 // Cut at one column, through words: all lines but the last are equally long.
 bool is_cut(const Lines& lines) {
   const std::size_t width = lines.front().size();
   if (lines.size() < 3 || width < least_width || lines.back().size() > width) return false;
-  if (is_enumeration(lines)) return false;
+  if (is_enumeration(lines) || std::any_of(lines.begin() + 1, lines.end(), begins_log_line))
+    return false;
   const bool equal = std::all_of(lines.begin(), lines.end() - 1,
                                  [&](std::string_view line) { return line.size() == width; });
   // If the text was broken between words, the spaces there are lost.
@@ -74,40 +109,67 @@ bool is_cut(const Lines& lines) {
   return equal && (blank || lines.size() >= many);
 }
 
+// Frames of a trace are indented, and links of its chain begin with an introduction or a name.
+bool begins_paragraph(std::string_view line) {
+  return is_blank(line.front()) || begins_log_line(line) || line.starts_with("at ") ||
+         is_marker(line) || is_introduction(line) || !introduction_of(line).empty() ||
+         exception_name_at_start(line) > 0;
+}
+
 class Joiner {
  public:
   void line(std::string_view whole) {
     const std::string_view text = without_end(whole);
     if (text.empty()) {
-      end_paragraph();
+      end_block();
       add_line("");
     } else {
-      paragraph_.push_back(text);
+      block_.push_back(text);
       raw_.push_back(whole);
     }
   }
   std::string take() {
-    end_paragraph();
+    end_block();
     return std::move(out_);
   }
   [[nodiscard]] bool changed() const { return changed_; }
 
  private:
-  void end_paragraph() {
-    if (paragraph_.empty()) return;
-    if (paragraph_.size() > 1 && is_cut(raw_)) {
+  // Lines without an empty one between them.
+  void end_block() {
+    if (block_.size() > 1 && is_cut(raw_)) {
       join(raw_, "");
-    } else if (paragraph_.size() > 1 && is_wrapped(paragraph_)) {
-      join(paragraph_, " ");
     } else {
-      for (const std::string_view text : paragraph_) add_line(text);
+      Lines paragraph;
+      for (const std::string_view text : block_) {
+        const bool goes_on = !paragraph.empty() && is_unfinished(paragraph.back());
+        if (!goes_on && begins_paragraph(text)) add_paragraph(paragraph);
+        paragraph.push_back(text);
+      }
+      add_paragraph(paragraph);
     }
-    paragraph_.clear();
+    block_.clear();
     raw_.clear();
   }
 
+  // Empties the paragraph. One that is not wrapped may have unfinished lines.
+  void add_paragraph(Lines& paragraph) {
+    if (paragraph.size() > 1 && is_wrapped(paragraph)) {
+      join(paragraph, " ");
+    } else {
+      Lines together;
+      for (const std::string_view text : paragraph) {
+        together.push_back(text);
+        if (&text != &paragraph.back() && is_unfinished(text)) continue;
+        join(together, " ");
+        together.clear();
+      }
+    }
+    paragraph.clear();
+  }
+
   void join(const Lines& lines, std::string_view between) {
-    changed_ = true;
+    changed_ = changed_ || lines.size() > 1;
     std::string joined;
     for (const std::string_view text : lines) {
       if (!joined.empty()) joined += between;
@@ -122,7 +184,7 @@ class Joiner {
     out_ += text;
   }
 
-  Lines paragraph_{};
+  Lines block_{};
   Lines raw_{};
   std::string out_{};
   bool first_ = true;
