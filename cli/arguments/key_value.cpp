@@ -35,4 +35,11 @@ Result<Json> object_of(std::string_view option, const std::vector<std::string>& 
   return outcome::success(std::move(object));
 }
 
+std::vector<std::string> pairs_of(const Json& object) {
+  std::vector<std::string> pairs;
+  if (!object.is_object()) return pairs;
+  for (const auto& [key, value] : object.items()) pairs.push_back(key + "=" + show(value));
+  return pairs;
+}
+
 }  // namespace triage::inline v0_1::cli

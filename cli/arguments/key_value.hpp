@@ -19,4 +19,7 @@ namespace triage::inline v0_1::cli {
 [[nodiscard]] Result<Json> object_of(std::string_view option,
                                      const std::vector<std::string>& pairs);
 
+// The same the other way round: KEY=VALUE for each member of an object; none of what is no object.
+[[nodiscard]] std::vector<std::string> pairs_of(const Json& object);
+
 }  // namespace triage::inline v0_1::cli

@@ -18,12 +18,11 @@ std::string command(const GivenRun& given, const std::vector<std::string>& input
 }
 
 // What --input has to say for a run to have these inputs.
-std::vector<std::string> inputs_as_given(const WorkflowFile& file, const Json& recorded) {
-  std::vector<std::string> inputs;
-  for (const auto& [key, value] : recorded.items()) {
-    if (file.inputs.value(key, Json()) != value) inputs.push_back(key + "=" + show(value));
+std::vector<std::string> inputs_as_given(const WorkflowFile& file, Json recorded) {
+  for (const auto& [key, value] : file.inputs.items()) {
+    if (recorded.value(key, Json()) == value) recorded.erase(key);
   }
-  return inputs;
+  return pairs_of(recorded);
 }
 
 bool knows_all(const WorkflowFile& file, const Json& recorded) {

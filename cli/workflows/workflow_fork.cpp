@@ -4,6 +4,7 @@
 #include "arguments/key_value.hpp"
 #include "arguments/read_policy.hpp"
 #include "render/output.hpp"
+#include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -45,16 +46,29 @@ Result<Fork> edits_of(const WorkflowFork& given) {
   return outcome::success(std::move(edits));
 }
 
+// A file's run has a value for each of its inputs. What a program's run does not have, that program
+// can give a branch itself.
+Result<void> check_inputs(const workflow::CheckpointView& view, const Json& edited) {
+  std::vector<std::string> known;
+  for (const auto& [key, value] : view.inputs.items()) known.push_back(key);
+  for (const auto& [key, value] : edited.items()) {
+    if (view.inputs.contains(key)) continue;
+    return Error{Errc::invalid_argument, "--input " + printable(key) +
+                                             " is not an input of run \"" + view.id.run + "\"" +
+                                             detail::allowed_names(key, known)};
+  }
+  return outcome::success();
+}
+
 // Executors of the workflow that have finished nothing there.
-Result<std::set<std::string>> not_finished(CheckpointStore& store, const std::string& checkpoint) {
-  TRIAGE_TRY(view, workflow::inspect(store, checkpoint));
+std::set<std::string> not_finished(const workflow::CheckpointView& view) {
   std::set<std::string> open;
   constexpr std::string_view prefix = "executor ";
   for (const auto& [part, mark] : view.parts.items()) {
     if (part.rfind(prefix, 0) == 0) open.insert(part.substr(prefix.size()));
   }
   for (const auto& one : view.deliveries) open.erase(one.executor);
-  return outcome::success(std::move(open));
+  return open;
 }
 
 void print_preview(const std::vector<RerunView>& views, const std::set<std::string>& open) {
@@ -103,22 +117,28 @@ bool is_workflow_run(CheckpointStore& store, const std::string& checkpoint) {
 ExitStatus fork_workflow(const std::shared_ptr<CheckpointStore>& store, const WorkflowFork& given) {
   const auto edits = edits_of(given);
   if (!edits) return report(edits.error());
+  const auto view = workflow::inspect(*store, given.checkpoint);
+  if (!view) return report(view.error());
+  if (const auto known = check_inputs(view.value(), edits.value().inputs); !known) {
+    return report(known.error());
+  }
   const auto views = workflow::preview_fork(*store, given.checkpoint, edits.value());
   if (!views) return report(views.error());
-  const auto open = not_finished(*store, given.checkpoint);
-  if (!open) return report(open.error());
-  Json json = preview_json(views.value(), open.value());
-  if (!given.json) print_preview(views.value(), open.value());
+  const std::set<std::string> open = not_finished(view.value());
+  Json json = preview_json(views.value(), open);
+  if (!given.json) print_preview(views.value(), open);
   if (!given.dry_run) {
     auto made = workflow::branch_off(store, given.checkpoint, given.run, edits.value());
     if (!made) return report(made.error());
     json["branch"] = given.run;
     if (!given.json) {
-      print("Branch " + printable(given.run) +
-            " is made; to run it, with the inputs that its origin began with: triage workflow run "
-            "FILE" +
-            (given.store.empty() ? "" : " --store " + printable(shell_word(given.store))) +
-            " --run " + printable(given.run) + "\n");
+      std::string words = "triage workflow run FILE";
+      if (!given.store.empty()) words += " --store " + shell_word(given.store);
+      words += " --run " + given.run;
+      Json inputs = view.value().inputs;
+      for (const auto& [key, value] : edits.value().inputs.items()) inputs[key] = value;
+      for (const std::string& input : pairs_of(inputs)) words += " --input " + shell_word(input);
+      print("Branch " + printable(given.run) + " is made; to run it: " + printable(words) + "\n");
     }
   }
   if (given.json) print_json(json);

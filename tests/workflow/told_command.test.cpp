@@ -159,6 +159,62 @@ tasks: [{id: a, description: "About {{topic}}."}]
                                 !ContainsSubstring("to go on"));
 }
 
+TEST_CASE("a branch with an edited input is run by the command that is printed",
+          "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("news.yaml", R"(workflow: news
+agents: {cat: {command: [cat]}}
+inputs: {topic: tea, pages: 2}
+tasks: [{id: search, description: "Search for {{topic}}."}]
+)");
+  REQUIRE(place.run(file, {"--input", "topic=milk"}).status == 0);
+  const auto branch = [&](const std::string& input, const std::string& run) {
+    return run_program(
+        {TRIAGE_COMMAND, "fork", place.file("runs.db"), "one@3", "--input", input, "--run", run});
+  };
+  const Printed made = branch("topic=coffee", "b");
+  INFO(made.out << made.error);
+  REQUIRE(made.status == 0);
+  CHECK_THAT(made.out, ContainsSubstring("to run it: triage workflow run FILE --store " +
+                                         place.file("runs.db") +
+                                         " --run b --input pages=2 --input 'topic=\"coffee\"'\n"));
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{TRIAGE_COMMAND,        "workflow", "run", file,    "--store",
+                                   place.file("runs.db"), "--run",    "b",   "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words);
+  };
+  const Printed refused = run({});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.error, ContainsSubstring("--run b --input 'topic=\\\"coffee\\\"'"));
+  const Printed done = run({"--input", "topic=\"coffee\""});
+  INFO(done.error);
+  CHECK(done.status == 0);
+  CHECK_THAT(done.out, ContainsSubstring("Search for coffee."));
+  CHECK(run({"--input", "topic=milk"}).status == 0);  // Those of its origin.
+  const Printed misspelt = branch("topix=coffee", "c");
+  CHECK(misspelt.status == 2);
+  CHECK_THAT(misspelt.error,
+             ContainsSubstring("--input topix is not an input of run \"one\"; allowed "
+                               "are pages, topic; did you mean \"topic\"?"));
+}
+
+TEST_CASE("a branch that edits what has not finished is told what has", "[cli][workflow]") {
+  const Place place;
+  REQUIRE(place.run(tasks(place)).status == 0);
+  const auto fork = [&](const std::string& checkpoint, const std::string& executor) {
+    return run_program({TRIAGE_COMMAND, "fork", place.file("runs.db"), checkpoint, "--dry-run",
+                        "--output", executor + "=1"})
+        .error;
+  };
+  CHECK_THAT(fork("one@5", "print"),
+             ContainsSubstring("\"print\", whose output is edited, has not finished at the "
+                               "checkpoint; allowed are search\n"));
+  CHECK_THAT(fork("one@5", "prind"),
+             ContainsSubstring("does not exist; allowed are print, search, write; did you mean "
+                               "\"print\"?"));
+}
+
 TEST_CASE("a graph that has reached its limit is told to raise it in the file", "[cli][workflow]") {
   const Place place;
   const std::string file = place.write("loop.yaml", R"(workflow: loop

@@ -2,6 +2,7 @@
 #include "stored_run.hpp"
 #include "base/run_catching.hpp"
 #include "decisions.hpp"
+#include "records/branch.hpp"
 #include "records/compatible.hpp"
 #include "records/stored_keys.hpp"
 #include "triage/agent.hpp"
@@ -76,11 +77,16 @@ std::string first_difference(const Json& one, const Json& other) {
   }
 }
 
-static Result<void> check_inputs(const RunId& run, const Json& stored, const Json& inputs) {
-  if (stored == inputs) return outcome::success();
+// A branch goes on with its own inputs, or with those that its origin began with.
+static Result<void> check_inputs(CheckpointStore& store, const RunId& run, const Json& begun_with,
+                                 const Json& inputs) {
+  if (begun_with == inputs) return outcome::success();
+  TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
+  const Json own = edited_inputs(begun_with, latest.state);
+  if (own == inputs) return outcome::success();
   return Error{Errc::conflict, "run \"" + run +
                                    "\" was started with other inputs: they differ at " +
-                                   first_difference(stored, inputs)};
+                                   first_difference(own, inputs)};
 }
 
 Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const Workflow& workflow,
@@ -92,12 +98,13 @@ Result<void> check_stored_task(CheckpointStore& store, const RunId& run, const W
     TRIAGE_TRYV(check_parts(run, task.at("parts"), latest.state, workflow,
                             info.status == RunStatus::finished));
   }
-  return inputs == nullptr ? outcome::success() : check_inputs(run, task.at("inputs"), *inputs);
+  if (inputs == nullptr) return outcome::success();
+  return check_inputs(store, run, task.at("inputs"), *inputs);
 }
 
 Result<void> check_stored_inputs(CheckpointStore& store, const RunId& run, const Json& inputs) {
   TRIAGE_TRY(task, stored_task(store, run));
-  return check_inputs(run, task.at("inputs"), inputs);
+  return check_inputs(store, run, task.at("inputs"), inputs);
 }
 
 bool is_branch_of(CheckpointStore& store, const RunId& run, std::string_view checkpoint) {

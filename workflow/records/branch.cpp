@@ -187,9 +187,13 @@ Result<Json> checked_edits(const std::vector<std::string>& executors, const RunI
     }
     const auto [occurrence, stored] = last_of(checkpoint, path);
     if (stored == nullptr) {
+      std::vector<std::string> finished = executors;
+      std::erase_if(finished, [&](const std::string& one) {
+        return last_of(checkpoint, one).second == nullptr;
+      });
       return wrong_edit("executor " + quoted_name(path) +
-                        ", whose output is edited, has not finished at the checkpoint; allowed "
-                        "are those that have");
+                        ", whose output is edited, has not finished at the checkpoint" +
+                        triage::detail::allowed_names("", finished));
     }
     TRIAGE_TRYV(check_json(value, "an edited output"));
     TRIAGE_TRY(edited, with_output(path, occurrence, checkpoint, value));

@@ -279,13 +279,20 @@ class Preview {
   std::size_t first_affected_ = std::numeric_limits<std::size_t>::max();
 };
 
-std::vector<std::string> finished_paths(const State& state) {
+// Those that the run knows, or has finished before it came to know others.
+std::vector<std::string> executors_of(const Json& started_with, const State& state) {
   std::set<std::string> paths;
-  if (state.empty()) return {};
-  for (const auto& [key, value] : *state.values()) {
-    if (key.rfind(detail::finished_prefix, 0) != 0) continue;
-    const std::string rest = key.substr(detail::finished_prefix.size());
-    paths.insert(rest.substr(0, rest.rfind('/')));
+  constexpr std::string_view kind = "executor ";
+  const Json parts = detail::parts_object(detail::known_parts(started_with, state));
+  for (const auto& [part, mark] : parts.items()) {
+    if (part.rfind(kind, 0) == 0) paths.insert(part.substr(kind.size()));
+  }
+  if (!state.empty()) {
+    for (const auto& [key, value] : *state.values()) {
+      if (key.rfind(detail::finished_prefix, 0) != 0) continue;
+      const std::string rest = key.substr(detail::finished_prefix.size());
+      paths.insert(rest.substr(0, rest.rfind('/')));
+    }
   }
   return {paths.begin(), paths.end()};
 }
@@ -308,8 +315,9 @@ Result<Beginning> branch_beginning(CheckpointStore& store, std::string_view chec
   TRIAGE_TRY(state, run_catching([&] { return store.load_state(found.id); }));
   TRIAGE_TRYV(detail::check_library_keys(state));
   found.state = std::move(state);
-  TRIAGE_TRY(changed, detail::branch_edits(finished_paths(found.state), found.id.run,
-                                           found.task.at("inputs"), found.state, edits));
+  TRIAGE_TRY(changed,
+             detail::branch_edits(executors_of(found.task.at("parts"), found.state), found.id.run,
+                                  found.task.at("inputs"), found.state, edits));
   found.changed = std::move(changed);
   return outcome::success(std::move(found));
 }

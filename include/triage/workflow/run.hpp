@@ -170,7 +170,8 @@ class WorkflowRun {
   // Starts the run options.run_id if nothing is stored under it. Else continues it without
   // repeating finished work, retries what failed or hit its limit, or returns the recorded result.
   // Errors: those of run(); Errc::conflict if other inputs are stored (with the path) or the
-  // workflow's fingerprint differs (with the parts).
+  // workflow's fingerprint differs (with the parts). A branch also takes the inputs that its origin
+  // began with.
   [[nodiscard]] Result<WorkflowResult> start_or_resume(const Json& inputs);
   // Like start_or_resume(), but the run must exist: Errc::not_found.
   [[nodiscard]] Result<WorkflowResult> resume();
