@@ -25,6 +25,7 @@ std::string DocumentReader::problems() const {
 std::string DocumentReader::brief(const Json& value) { return show(value).substr(0, 100); }
 
 std::string DocumentReader::allowed_are(const std::vector<std::string>& names) {
+  if (names.empty()) return "; nothing is allowed here";
   std::string all;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i == most_names)

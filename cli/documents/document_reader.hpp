@@ -19,6 +19,7 @@ class DocumentReader {
 
   // Empty if there are none. Of many, the first hundred and how many more.
   [[nodiscard]] std::string problems() const;
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
   void problem(const std::string& what);
 
   // A value as shown in problems.

@@ -5,13 +5,16 @@
 #include "documents/document_reader.hpp"
 #include "placeholders.hpp"
 #include "triage/detail/try.hpp"
+#include "workflow/definition/plan.hpp"
 
 #ifdef TRIAGE_HAS_YAML
 #include "triage/policies/yaml.hpp"
 #endif
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -34,6 +37,8 @@ bool is_http(std::string_view url) {
 
 class Reader : public DocumentReader {
  public:
+  explicit Reader(std::string folder) : folder_(std::move(folder)) {}
+
   WorkflowFile read(const Json& document) {
     WorkflowFile file;
     if (!document.is_object()) {
@@ -52,6 +57,7 @@ class Reader : public DocumentReader {
     }
     read_checkpoints(document, file);
     file.id = text(document, "", "workflow", true);
+    check_id(file.id, "workflow");
     file.attempts = number(document, "", "attempts", 1, most_attempts, 1);
     file.inputs = document.value("inputs", Json::object());
     if (!file.inputs.is_object()) problem("inputs is " + brief(file.inputs) + object_wanted);
@@ -59,7 +65,9 @@ class Reader : public DocumentReader {
     if (graph) {
       std::vector<std::string> agents;
       for (const auto& [name, spec] : file.agents) agents.push_back(name);
+      const std::size_t before = count();
       file.graph = read_graph(*this, document, agents);
+      if (count() == before && !agents.empty()) check_graph(file);
     } else {
       read_tasks(document, file);
     }
@@ -67,6 +75,48 @@ class Reader : public DocumentReader {
   }
 
  private:
+  void check_id(const std::string& id, const std::string& path) {
+    if (id.empty()) return;
+    const auto checked = workflow::detail::check_id(id, "id");
+    if (!checked) problem(path + ": " + checked.error().detail);
+  }
+
+  // As a whole: what cannot be reached, for example.
+  void check_graph(WorkflowFile file) {
+    if (!workflow::detail::check_id(file.id, "id")) file.id = "w";
+    AgentWorks works;
+    for (const auto& [name, spec] : file.agents) works[name] = nothing;
+    if (const auto built = workflow_of(file, works); !built) {
+      problem("executors: " + built.error().detail);
+    }
+  }
+
+  // As a whole: circles, for example. What is wrong with single tasks is left out.
+  void check_tasks(const WorkflowFile& file, const std::vector<std::string>& ids) {
+    std::set<std::string> sound;
+    for (const std::string& id : ids) {
+      if (workflow::detail::check_id(id, "id")) sound.insert(id);
+    }
+    if (sound.empty()) return;
+    const bool named = workflow::detail::check_id(file.id, "id").has_value();
+    workflow::TaskGraph graph(named ? file.id : "w", {.checkpoints = file.checkpoints});
+    graph.agent("agent", nothing);
+    std::set<std::string> left = sound;
+    for (const workflow::Task& task : file.tasks) {
+      if (left.erase(task.id) == 0) continue;
+      std::set<std::string> needs(task.depends_on.begin(), task.depends_on.end());
+      needs.erase(task.id);
+      std::erase_if(needs, [&](const std::string& need) { return !sound.contains(need); });
+      graph.task({.id = task.id,
+                  .description = task.description,
+                  .depends_on = {needs.begin(), needs.end()},
+                  .assignee = "agent"});
+    }
+    if (const auto built = graph.build(); !built) problem("tasks: " + built.error().detail);
+  }
+
+  static Result<Json> nothing(const workflow::TaskInput&, workflow::Context&) { return Json(); }
+
   void read_checkpoints(const Json& document, WorkflowFile& file) {
     if (!document.contains("checkpoints")) return;
     if (document["checkpoints"].is_array() && document["checkpoints"].empty()) {
@@ -103,19 +153,36 @@ class Reader : public DocumentReader {
           check_no_placeholders(*this, path + ".command", word, file.inputs);
         }
         check_no_placeholders(*this, path + ".system", read.system, file.inputs);
+        check_works(one.key(), read, path);
       } else {
         problem(path + " is " + brief(*one) + object_wanted);
       }
     }
   }
 
+  // Whether its command can be run, for example. A key that is not there is no mistake of the file.
+  void check_works(const std::string& name, const AgentSpec& spec, const std::string& path) {
+    const bool runs = !spec.command.empty() && !spec.command.front().empty();
+    if (!runs && !is_http(spec.url)) return;
+    WorkflowFile alone;
+    alone.agents.emplace(name, spec);
+    const auto works = works_of(alone, folder_, nullptr);
+    if (works || works.error().code != Errc::invalid_argument) return;
+    problem((runs ? "" : path + ".key_env: ") + works.error().detail);
+  }
+
   AgentSpec agent(const Json& json, const std::string& path) {
     const bool runs = json.contains("command");
-    if (runs == json.contains("url")) {
-      problem(path + " has " + (runs ? "both" : "neither") +
-              " a command and a url; allowed is one of them");
-    }
     AgentSpec spec;
+    if (runs == json.contains("url")) {
+      problem(path + " has " + (runs ? "both a command and a url" : "neither a command nor a url") +
+              "; allowed is one of them");
+      if (!runs) {
+        check_keys(json, path,
+                   {"command", "url", "model", "key_env", "system", "max_tokens", "timeout"});
+        return spec;
+      }
+    }
     if (runs) {
       check_keys(json, path, {"command", "timeout"});
       spec.command = texts(json, path, "command");
@@ -192,56 +259,109 @@ class Reader : public DocumentReader {
 
   void check_references(const WorkflowFile& file) {
     std::vector<std::string> ids;
+    std::vector<std::string> places;
     std::vector<std::string> agents;
-    std::map<std::string_view, int> times;
-    for (const auto& task : file.tasks) {
-      ids.push_back(task.id);
-      ++times[task.id];
+    for (std::size_t i = 0; i < file.tasks.size(); ++i) {
+      ids.push_back(file.tasks[i].id);
+      places.push_back("tasks[" + std::to_string(i) + "]");
     }
+    check_ids(*this, ids, places);
+    const std::vector<std::string> known = known_ids(ids);
     for (const auto& [name, spec] : file.agents) agents.push_back(name);
+    std::map<std::string_view, const workflow::Task*> by_id;
+    for (const workflow::Task& task : file.tasks) by_id.emplace(task.id, &task);
     for (std::size_t i = 0; i < file.tasks.size(); ++i) {
       const workflow::Task& task = file.tasks[i];
-      const std::string path = "tasks[" + std::to_string(i) + "]";
-      if (times[task.id] > 1 && !task.id.empty()) {
-        problem(path + ".id is \"" + printable(task.id) + "\" twice; allowed is each id once");
-      }
       if (!task.assignee.empty() && !agents.empty() && !file.agents.contains(task.assignee)) {
-        problem(path + ".assignee is \"" + printable(task.assignee) + "\"" + allowed_are(agents));
+        problem(places[i] + ".assignee is \"" + printable(task.assignee) + "\"" +
+                allowed_are(agents));
       }
-      for (std::size_t n = 0; n < task.depends_on.size(); ++n) {
-        const std::string& need = task.depends_on[n];
-        const std::string which =
-            path + ".depends_on[" + std::to_string(n) + "] is \"" + printable(need);
-        const auto here = task.depends_on.begin() + static_cast<std::ptrdiff_t>(n);
-        if (std::find(task.depends_on.begin(), here, need) != here) {
-          problem(which + "\" twice; allowed is each task once");
-        } else if (!times.contains(need) || need == task.id) {
-          problem(which + (need == task.id ? "\", the task itself" : "\", which does not exist") +
-                  allowed_are(ids));
-        }
+      check_needs(task, places[i], known);
+      if (!task.context_from.empty()) check_context(task, places[i], by_id);
+    }
+    check_tasks(file, known);
+  }
+
+  void check_needs(const workflow::Task& task, const std::string& path,
+                   const std::vector<std::string>& known) {
+    std::set<std::string_view> before;
+    for (std::size_t n = 0; n < task.depends_on.size(); ++n) {
+      const std::string& need = task.depends_on[n];
+      const std::string which =
+          path + ".depends_on[" + std::to_string(n) + "] is \"" + printable(need);
+      const bool exists = std::binary_search(known.begin(), known.end(), need);
+      if (!before.insert(need).second) {
+        problem(which + "\" twice; allowed is each task once");
+      } else if (!exists || need == task.id) {
+        std::vector<std::string> others = known;
+        std::erase(others, task.id);
+        problem(which + (exists ? "\", the task itself" : "\", which does not exist") +
+                allowed_are(others));
       }
     }
   }
+
+  // A task may see the outputs of those that come before it.
+  void check_context(const workflow::Task& task, const std::string& path,
+                     const std::map<std::string_view, const workflow::Task*>& by_id) {
+    std::set<std::string> before;
+    std::vector<const workflow::Task*> next{&task};
+    while (!next.empty()) {
+      const workflow::Task& one = *next.back();
+      next.pop_back();
+      for (const std::string& need : one.depends_on) {
+        const auto found = by_id.find(need);
+        if (found != by_id.end() && before.insert(need).second) next.push_back(found->second);
+      }
+    }
+    before.erase(task.id);
+    std::set<std::string_view> named;
+    for (std::size_t n = 0; n < task.context_from.size(); ++n) {
+      const std::string& one = task.context_from[n];
+      const std::string which = path + ".context[" + std::to_string(n) + "] is \"" + printable(one);
+      if (!named.insert(one).second) {
+        problem(which + "\" twice; allowed is each task once");
+      } else if (!before.contains(one)) {
+        problem(which + "\", which it does not depend on, directly or indirectly" +
+                allowed_are({before.begin(), before.end()}));
+      }
+    }
+  }
+
+  std::string folder_;
 };
 
 }  // namespace
 
-Result<WorkflowFile> parse_workflow_file(std::string_view text) {
+void check_ids(DocumentReader& reader, const std::vector<std::string>& ids,
+               const std::vector<std::string>& places) {
+  std::map<std::string_view, int> times;
+  for (const std::string& id : ids) ++times[id];
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i].empty()) continue;
+    if (times[ids[i]] > 1) {
+      reader.problem(places[i] + ".id is \"" + printable(ids[i]) +
+                     "\" twice; allowed is each id once");
+    }
+    if (const auto checked = workflow::detail::check_id(ids[i], "id"); !checked) {
+      reader.problem(places[i] + ".id: " + checked.error().detail);
+    }
+  }
+}
+
+std::vector<std::string> known_ids(const std::vector<std::string>& ids) {
+  std::set<std::string> known(ids.begin(), ids.end());
+  known.erase("");
+  return {known.begin(), known.end()};
+}
+
+Result<WorkflowFile> parse_workflow_file(std::string_view text, const std::string& folder) {
   WorkflowFile file;
   const auto check = [&](const Json& document) -> Result<void> {
-    Reader reader;
+    Reader reader(folder);
     file = reader.read(document);
-    if (!reader.problems().empty()) return Error{Errc::invalid_argument, reader.problems()};
-    // Finds problems of the graph as a whole, such as cycles.
-    AgentWorks works;
-    for (const auto& [name, spec] : file.agents) {
-      works[name] = [](const workflow::TaskInput&, workflow::Context&) { return Json(); };
-    }
-    const bool tasks = file.graph.executors.empty();
-    const auto built = tasks ? graph_of(file, works).build() : workflow_of(file, works);
-    if (built) return outcome::success();
-    return Error{Errc::invalid_argument,
-                 (tasks ? "tasks: " : "executors: ") + built.error().detail};
+    if (reader.count() == 0) return outcome::success();
+    return Error{Errc::invalid_argument, reader.problems()};
   };
 #ifdef TRIAGE_HAS_YAML
   TRIAGE_TRYV(json_from_yaml(text, "the workflow", check));
@@ -259,7 +379,9 @@ Result<WorkflowFile> parse_workflow_file(std::string_view text) {
 
 Result<WorkflowFile> read_workflow_file(const std::string& path) {
   TRIAGE_TRY(text, read_text_file(path));
-  auto file = parse_workflow_file(text);
+  std::error_code failed;
+  auto file =
+      parse_workflow_file(text, std::filesystem::absolute(path, failed).parent_path().string());
   if (file) return file;
   std::string problems = printable(path) + ": ";
   for (const char letter : file.error().detail) {

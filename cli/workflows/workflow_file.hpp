@@ -74,13 +74,19 @@ struct WorkflowFile {
 [[nodiscard]] bool fits_answer(const Json& value, std::string_view type);
 
 class DocumentReader;
+// Reports ids that are none, or are given twice. places: the paths of what has them.
+void check_ids(DocumentReader& reader, const std::vector<std::string>& ids,
+               const std::vector<std::string>& places);
+// Each once, without empty ones.
+[[nodiscard]] std::vector<std::string> known_ids(const std::vector<std::string>& ids);
 // Reads a document's executors and edges. Problems are reported to the reader.
 [[nodiscard]] FileGraph read_graph(DocumentReader& reader, const Json& document,
                                    const std::vector<std::string>& agents);
 
 // Errors: Errc::invalid_argument, one line per problem: the key's path, its value and what is
-// allowed, with the line number for YAML.
-[[nodiscard]] Result<WorkflowFile> parse_workflow_file(std::string_view text);
+// allowed, with the line number for YAML. folder: from which the commands are run.
+[[nodiscard]] Result<WorkflowFile> parse_workflow_file(std::string_view text,
+                                                       const std::string& folder);
 
 // Derives versions, policies and timeouts of tasks and executors from their agents.
 void complete(WorkflowFile& file);

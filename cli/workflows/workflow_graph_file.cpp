@@ -29,18 +29,48 @@ class GraphReader {
                       " is []; allowed is a list of at least one executor");
     }
     FileGraph graph{.start = reader_.names(json, path, "start")};
+    std::vector<std::string> ids;
+    std::vector<std::string> places;
     reader_.each(json, path, "executors", [&](const Json& one, const std::string& place) {
       graph.executors.push_back(executor(one, place));
+      ids.push_back(graph.executors.back().id);
+      places.push_back(place);
     });
-    std::set<std::string> known;
+    check_ids(reader_, ids, places);
+    const std::vector<std::string> known = known_ids(ids);
+    check_ends(graph.start, DocumentReader::below(path, "start"), known);
+    std::set<std::string> ends;
     reader_.each(json, path, "edges", [&](const Json& one, const std::string& place) {
       graph.edges.push_back(edge(one, place));
-      check_once(graph.edges.back(), place, known);
+      const FileEdge& edge = graph.edges.back();
+      check_once(edge, place, ends);
+      check_ends(edge.from, place + ".from", known);
+      check_ends(edge.to, place + ".to", known);
+      if (edge.from == edge.to && edge.from.size() == 1 && !one.contains("when")) {
+        reader_.problem(
+            place + " leads from " + printable(edge.from.front()) +
+            " to itself; allowed is that with a condition, \"when\", that ends the loop");
+      }
     });
     return graph;
   }
 
  private:
+  // Names that a key has, of executors.
+  void check_ends(const std::vector<std::string>& names, const std::string& path,
+                  const std::vector<std::string>& known) {
+    std::set<std::string_view> before;
+    for (const std::string& name : names) {
+      if (!before.insert(name).second) {
+        reader_.problem(path + " has \"" + printable(name) +
+                        "\" twice; allowed is each executor once");
+      } else if (!known.empty() && !std::binary_search(known.begin(), known.end(), name)) {
+        reader_.problem(path + " is \"" + printable(name) + "\", which does not exist" +
+                        DocumentReader::allowed_are(known));
+      }
+    }
+  }
+
   // An agent works, a question is asked, or executors are nested.
   FileExecutor executor(const Json& json, const std::string& path) {
     const bool asks = json.contains("ask");
@@ -119,6 +149,10 @@ class GraphReader {
     if (json.contains("join") && edge.from.size() < 2) {
       reader_.problem(path + ".join is " + DocumentReader::brief(json["join"]) +
                       "; allowed from several executors");
+    } else if (edge.join.kind == workflow::Join::Kind::count &&
+               edge.join.count > edge.from.size()) {
+      reader_.problem(path + ".join is " + DocumentReader::brief(json["join"]) +
+                      "; allowed are all, any, 1 to " + std::to_string(edge.from.size()));
     }
     if (json.contains("select") && (edge.from.size() != 1 || edge.to.size() < 2)) {
       reader_.problem(path + ".select is " + DocumentReader::brief(json["select"]) +

@@ -153,7 +153,7 @@ TEST_CASE(
             {"agents is []; allowed is an object of at least one agent"}},
            {"workflow: w\nagents: {a: touch}\ntasks: [{id: x, description: d}]\n",
             {"agents.a is \"touch\"; allowed is an object"}},
-           agent("", {"agents.a has neither a command and a url"}),
+           agent("", {"agents.a has neither a command nor a url; allowed is one of them"}),
            agent("command: [touch, ran], url: \"http://x\"", {"agents.a has both a command and"}),
            agent("command: touch ran", {"agents.a.command is \"touch ran\"; allowed is a list"}),
            agent("command: []", {"agents.a.command is []; allowed is a program"}),
@@ -202,8 +202,11 @@ TEST_CASE("tasks of a file that cannot be done are refused with what is wrong",
            tasks("[{id: triage/x, description: d}]", {"\"triage/x\" is reserved", "1 to 128"}),
            tasks("[{id: .x, description: d}]", {"\".x\"", "dot"}),
            tasks("[{id: " + std::string(200, 'x') + ", description: d}]", {"1 to 128"}),
-           task("depends_on: [x]", {"depends_on[0] is \"x\", the task itself; allowed are"}),
-           task("depends_on: [y]", {"depends_on[0] is \"y\", which does not exist; allowed are x"}),
+           tasks("[{id: x, description: d, depends_on: [x]}, {id: y, description: d}]",
+                 {"tasks[0].depends_on[0] is \"x\", the task itself; allowed are y\n"}),
+           task("depends_on: [y]", {"is \"y\", which does not exist; nothing is allowed here"}),
+           tasks("[{id: x, description: d, depends_on: [y]}, {id: z, description: d}]",
+                 {"depends_on[0] is \"y\", which does not exist; allowed are z\n"}),
            tasks("[{id: x, description: d}, {id: y, description: d, depends_on: [x, x]}]",
                  {"tasks[1].depends_on[1] is \"x\" twice; allowed is each task once"}),
            task("depends_on: x", {"depends_on is \"x\"; allowed is a list of texts"}),
@@ -240,12 +243,13 @@ TEST_CASE("executors and edges of a file that cannot work are refused with what 
                  {"max_supersteps is 0; allowed is 1 to 1000000"}),
            graph("start: x\nexecutors: [{id: x}]\nedges: {}", {"edges is {}; allowed is a list"}),
            graph("start: x\nexecutors: [{id: x}]\nedges: [{from: x, to: x}]",
-                 {"\"x->x\"", "itself", "condition"}),
+                 {"edges[0] leads from x to itself", "condition"}),
            edge("from: x", {"edges[0]: the key \"to\" is missing or empty"}),
            edge("from: x, to: q", {"\"q\"", "allowed are"}),
            edge("from: q, to: x", {"\"q\"", "allowed are"}),
            edge("from: [x], to: z, join: all", {"edges[0].join is \"all\"; allowed from several"}),
-           edge("from: [y, y], to: z", {"\"y,y->z\"", "twice"}),
+           edge("from: [y, y], to: z",
+                {"edges[0].from has \"y\" twice; allowed is each executor once"}),
            edge("from: [x, y], to: z, join: 0", {"edges[0].join is 0; allowed are all, any"}),
            edge("from: [x, y], to: z, join: 3", {"3", "2"}),
            edge("from: [x, y], to: z, join: .inf", {"line 5: the workflow has the number .inf"}),
@@ -273,12 +277,52 @@ TEST_CASE("executors and edges of a file that cannot work are refused with what 
            asks("ask: Why, agent: a", {"executors[0].agent is not a known key"}),
            asks("start: p, executors: [{id: p}], max_supersteps: 3",
                 {"executors[0].max_supersteps is not a known key"}),
-           asks("start: q, executors: [{id: p}]", {"x: ", "\"q\""}),
+           asks("start: q, executors: [{id: p}]",
+                {"executors[0].start is \"q\", which does not exist; allowed are p"}),
            asks("start: p, executors: [{id: p, start: q, executors: [{id: q, agent: b}]}]",
                 {"executors[0].executors[0].executors[0].agent is \"b\"; allowed are a"}),
        }) {
     check_refused(bad);
   }
+}
+
+TEST_CASE("all mistakes of a file are told at once, each at its line", "[cli][workflow][bad]") {
+  check_refused({R"(workflow: "my flow"
+agents:
+  e: {command: [nope]}
+start: zz
+executors:
+  - {id: "a b"}
+  - {id: b}
+  - {id: c}
+edges:
+  - {from: a b, to: nowhere}
+  - {from: b, to: c, join: any}
+  - {from: [b, c], to: c, join: 3}
+)",
+                 {"line 1: workflow: id \"my flow\" is not allowed; an id has 1 to 128 of",
+                  "line 3: agents.e.command is [\"nope\"]",
+                  "line 4: start is \"zz\", which does not exist; allowed are a b, b, c",
+                  "line 6: executors[0].id: id \"a b\" is not allowed",
+                  "line 10: edges[0].to is \"nowhere\", which does not exist",
+                  "line 11: edges[1].join is \"any\"; allowed from several",
+                  "line 12: edges[2].join is 3; allowed are all, any, 1 to 2"}});
+  check_refused(
+      {R"(workflow: .w
+agents: {e: {command: [nope]}, k: {}}
+tasks:
+  - {id: a, description: x, assignee: e, depends_on: [b, c]}
+  - {id: b, description: x, assignee: e, depends_on: [a]}
+  - {id: c, description: x, assignee: e, context: [a, a]}
+  - {id: c, description: x, assignee: e, depends_on: [d]}
+  - {id: "", description: x, assignee: e}
+)",
+       {"line 1: workflow: id \".w\"", "line 2: agents.e.command",
+        "line 2: agents.k has neither a command nor a url; allowed is one of them\n",
+        "line 3: tasks: tasks depend on each other in a circle: a -> b -> a",
+        "line 6: tasks[2].context[0] is \"a\", which it does not depend on",
+        "line 6: tasks[2].context[1] is \"a\" twice", "line 7: tasks[3].id is \"c\" twice",
+        "line 7: tasks[3].depends_on[0] is \"d\", which does not exist; allowed are a, b\n"}});
 }
 
 TEST_CASE("a huge file is read, or refused, in a moment", "[cli][workflow][bad]") {

@@ -19,6 +19,8 @@ Error wrong(std::string text) { return {Errc::invalid_argument, std::move(text)}
 
 std::string in_quotes(std::string_view text) { return "\"" + printable(text) + "\""; }
 
+}  // namespace
+
 Result<void> check_id(const std::string& id, const std::string& what) {
   constexpr const char* rule =
       "an id has 1 to 128 of A-Z a-z 0-9 . _ : - and does not begin with a dot";
@@ -35,6 +37,8 @@ Result<void> check_id(const std::string& id, const std::string& what) {
   }
   return outcome::success();
 }
+
+namespace {
 
 using Ids = std::set<std::string, std::less<>>;
 

@@ -92,6 +92,9 @@ inline constexpr const char* starts_part = "starts";
                                         const std::vector<std::string>& starts);
 // Assigns migrations to executors. Errors: see WorkflowBuilder::build.
 [[nodiscard]] Result<void> attach_migrations(WorkflowSpec& spec);
+// what: whose id it is, for the message, which quotes the id and says what is allowed. Errors:
+// Errc::invalid_argument.
+[[nodiscard]] Result<void> check_id(const std::string& id, const std::string& what);
 // Of a workflow, or of a run of one.
 [[nodiscard]] Result<void> check_max_supersteps(int most);
 // Errors: see WorkflowBuilder::build.
