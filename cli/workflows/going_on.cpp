@@ -34,6 +34,8 @@ bool knows_all(const WorkflowFile& file, const Json& recorded) {
 
 }  // namespace
 
+std::string command_of(const GivenRun& given) { return command(given, given.inputs); }
+
 std::string how_to_go_on(const GivenRun& given, const WorkflowFile& file, const Error& error,
                          CheckpointStore& store,
                          const std::vector<workflow::PendingRequest>& pending) {

@@ -20,6 +20,9 @@ struct GivenRun {
   RunId run{};
 };
 
+// That command again, without answers.
+[[nodiscard]] std::string command_of(const GivenRun& given);
+
 // A sentence with the command that continues the run, or with what the run needs instead; empty if
 // nothing was begun. pending: what the run asks.
 [[nodiscard]] std::string how_to_go_on(const GivenRun& given, const WorkflowFile& file,

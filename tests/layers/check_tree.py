@@ -53,6 +53,7 @@ REACH = {
     "workflow": {
         "base": "calls of user code that may throw, hashes, words of JSON",
         "journal": "a run's stored suspensions and signals, read for a workflow's requests",
+        "resume": "what was sent to a run that waits for answers",
         "run": "earlier() of two deadlines, and a stop token linked from two",
         "storage": "the rules for labels, and the checkpoints that a run returned to",
     },

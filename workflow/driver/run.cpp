@@ -61,6 +61,9 @@ Result<std::vector<PendingRequest>> WorkflowRun::pending_requests() const {
 Result<void> WorkflowRun::answer(std::string_view request, const Json& answer) {
   return body_->answer(request, answer);
 }
+Result<std::optional<Json>> WorkflowRun::answered(std::string_view request) const {
+  return body_->answered(request);
+}
 Result<Json> WorkflowRun::state() const { return body_->state(); }
 Result<std::vector<DeliveryView>> WorkflowRun::deliveries() const { return body_->deliveries(); }
 Result<std::vector<WorkflowCheckpoint>> WorkflowRun::checkpoints() const {

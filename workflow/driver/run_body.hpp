@@ -65,6 +65,11 @@ class WorkflowRun::Body {
   Result<std::vector<detail::Asked>> asked() const;
   Result<detail::Asked> asked(std::string_view request) const;
   Result<void> answer(std::string_view request, const Json& answer);
+  Result<std::optional<Json>> answered(std::string_view request) const {
+    const RunId run = id();
+    if (!options_.store || run.empty()) return Error{Errc::not_found, "the run has no store"};
+    return detail::answer_in(*options_.store, run, request);
+  }
   Result<Json> state() const {
     {
       const std::scoped_lock lock(mutex_);

@@ -5,6 +5,7 @@
 #include "records/branch.hpp"
 #include "records/compatible.hpp"
 #include "records/stored_keys.hpp"
+#include "resume/waits.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
@@ -153,6 +154,26 @@ Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run) 
   std::vector<Asked> pending = open_requests(latest.state, run);
   for (Asked& one : pending) one.signal = answer_signal(one, timeline);
   return outcome::success(std::move(pending));
+}
+
+Result<std::optional<Json>> answer_in(CheckpointStore& store, const RunId& run,
+                                      std::string_view request) {
+  TRIAGE_TRY(latest, run_catching([&] { return store.latest(run); }));
+  TRIAGE_TRYV(check_library_keys(latest.state));
+  const State& state = latest.state;
+  const std::string id(request);
+  std::optional<Answer> answer;
+  if (const Json* taken = state.find(std::string(answer_prefix) + id)) {
+    answer = answer_from(*taken);
+  }
+  const Json* asked = state.find(std::string(request_prefix) + id);
+  if (!answer && asked != nullptr && asked->is_object()) {  // The run has not gone on with it.
+    const std::string signal = answer_signal(asked_from(id, *asked), timeline_of(state));
+    TRIAGE_TRY(sent, triage::detail::read_signal(store, run, signal));
+    if (sent) answer = answer_from(*sent);
+  }
+  if (!answer || answer->expired) return outcome::success(std::optional<Json>());
+  return outcome::success(std::optional<Json>(std::move(answer->value)));
 }
 
 Result<void> check_answer(const Workflow& workflow, const Asked& asked, const Json& answer) {

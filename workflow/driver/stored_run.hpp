@@ -45,6 +45,9 @@ namespace triage::inline v0_1::workflow::detail {
 
 // The unanswered requests. Errors: the store's.
 [[nodiscard]] Result<std::vector<Asked>> pending_in(CheckpointStore& store, const RunId& run);
+// See WorkflowRun::answered().
+[[nodiscard]] Result<std::optional<Json>> answer_in(CheckpointStore& store, const RunId& run,
+                                                    std::string_view request);
 // Errors: Errc::invalid_argument.
 [[nodiscard]] Result<void> check_answer(const Workflow& workflow, const Asked& asked,
                                         const Json& answer);

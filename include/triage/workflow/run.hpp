@@ -206,6 +206,9 @@ class WorkflowRun {
   // port's type (the request stays); Errc::conflict if it was answered before or has expired; the
   // store's.
   [[nodiscard]] Result<void> answer(std::string_view request, const Json& answer);
+  // What a request was answered with, whether or not the run has gone on since; nothing if it was
+  // not. Errors: Errc::not_found if there is no store or no such run; the store's.
+  [[nodiscard]] Result<std::optional<Json>> answered(std::string_view request) const;
 
   // The current values of all scopes, by scope and key. Errors: the store's.
   [[nodiscard]] Result<Json> state() const;
