@@ -5,6 +5,7 @@
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
+#include "run_status.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -25,11 +26,6 @@ struct TreeArguments {
   StoreArgument where{};
   bool json = false;
 };
-
-std::string node_status(const RunInfo& run) {
-  return run.status == RunStatus::running && !run.owned ? "interrupted"
-                                                        : std::string(to_string(run.status));
-}
 
 // "done plan, left; skipped right"
 std::string nodes_text(const BranchView& branch) {
@@ -57,7 +53,7 @@ Json branch_json(const BranchView& branch) {
   }
   return {{"run", branch.run.id},
           {"label", branch.run.label},
-          {"status", node_status(branch.run)},
+          {"status", status_text(branch.run)},
           {"parent", branch.parent},
           {"author", branch.author},
           {"started", iso_time(branch.run.started)},
@@ -72,7 +68,7 @@ void print_tree(const std::vector<BranchView>& all) {
     const std::size_t depth = above == depths.end() ? 0 : above->second + 1;
     depths[branch.run.id] = depth;
     const std::string indent(depth * 4, ' ');
-    std::string line = branch.run.id + "  " + node_status(branch.run);
+    std::string line = branch.run.id + "  " + status_text(branch.run);
     if (!branch.run.label.empty()) line += "  \"" + branch.run.label + "\"";
     if (!branch.parent.empty()) line += "  from " + branch.parent;
     if (!branch.author.empty()) line += "  by " + branch.author;

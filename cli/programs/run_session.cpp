@@ -354,9 +354,16 @@ Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run) {
 Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& given) {
   TRIAGE_TRY(found, run_info(store, given));
   if (found.agent == supervise::agent_name) return outcome::success(std::move(found));
+  const auto start = stored_start(store, found.id);
+  const bool is_workflow =
+      start && start.value().task.is_object() && start.value().task.contains("parts");
   return Error{Errc::invalid_argument,
-               "run \"" + found.id + "\" is one of agent \"" + printable(found.agent) +
-                   "\", not of `triage run`: only its own program can go on with it"};
+               "run \"" + found.id + "\" is one of " + (is_workflow ? "workflow" : "agent") +
+                   " \"" + printable(found.agent) +
+                   "\", not of `triage run`: only its own program can go on with it" +
+                   (is_workflow ? ", or, if that is a file, `triage workflow run FILE --run " +
+                                      shell_word(found.id) + "`"
+                                : "")};
 }
 
 }  // namespace triage::inline v0_1::cli
