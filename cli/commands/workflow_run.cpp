@@ -13,10 +13,10 @@
 #include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "workflows/going_on.hpp"
+#include "workflows/told_events.hpp"
 #include "workflows/workflow_file.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -31,8 +31,6 @@ namespace {
 
 using workflow::TaskStatus;
 using workflow::TaskView;
-using workflow::WorkflowEvent;
-using workflow::WorkflowEventKind;
 
 constexpr std::size_t longest_shown_output = 200;
 
@@ -90,7 +88,7 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
   const AgentWorks& works = works_made.value();
   TRIAGE_TRY(inputs, inputs_of(given, file));
   all.file = std::move(file);
-  if (all.has_tasks()) all.graph = graph_of(all.file, works);
+  if (all.has_tasks()) all.graph = graph_of(all.file, telling_works(works));
   auto built = all.has_tasks() ? all.graph.build() : workflow_of(all.file, works);
   if (!built) {
     return Error{built.error().code, printable(given.file) + ": " + built.error().detail};
@@ -98,23 +96,6 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
   all.workflow.emplace(std::move(built).value());
   all.inputs = std::move(inputs);
   return outcome::success(std::move(all));
-}
-
-// Immediately, to standard error: standard output is for results.
-void tell_event(const WorkflowEvent& event, const Redactor& redactor) {
-  std::string what;
-  if (event.kind == WorkflowEventKind::executor_started) what = "begins";
-  if (event.kind == WorkflowEventKind::executor_completed) what = "has finished";
-  if (event.kind == WorkflowEventKind::executor_reused) what = "had finished before";
-  if (event.kind == WorkflowEventKind::executor_failed) {
-    what = "failed: " + redactor.text(event.error ? event.error->message() : show(event.value));
-  }
-  if (what.empty()) return;
-  const std::string text = event.executor + " " + shorten(what, longest_shown_output);
-  if (!asked_for_json()) return warn(text);
-  const Json line{
-      {"event", to_string(event.kind)}, {"executor", event.executor}, {"message", text}};
-  std::fprintf(stderr, "%s\n", show(line).c_str());
 }
 
 void print_tasks(const std::vector<TaskView>& tasks, const RunId& run, const Redactor& redactor,
@@ -170,11 +151,26 @@ void print_outputs(const Result<workflow::WorkflowResult>& done, const RunId& ru
   if (!pending.empty()) print_requests(pending);
 }
 
+// Without those that were given before: a command that was killed may be repeated.
+Result<Json> new_answers(const std::vector<std::string>& given, const workflow::WorkflowRun& run) {
+  TRIAGE_TRY(answers, object_of("--answer", given));
+  Json fresh = Json::object();
+  for (const auto& [request, answer] : answers.items()) {
+    TRIAGE_TRY(before, run.answered(request));
+    if (before && *before != answer) {
+      return Error{Errc::conflict, "request \"" + printable(request) +
+                                       "\" has been answered before, with " + show(*before)};
+    }
+    if (!before) fresh[request] = answer;
+  }
+  return outcome::success(std::move(fresh));
+}
+
 // None of several is taken if one of them answers nothing, or is of another type: what looks wrong
 // is given first, for the run to refuse.
 Result<void> give_answers(const WorkflowRunArguments& given, workflow::WorkflowRun& run) {
   if (given.answers.empty()) return outcome::success();
-  TRIAGE_TRY(answers, object_of("--answer", given.answers));
+  TRIAGE_TRY(answers, new_answers(given.answers, run));
   TRIAGE_TRY(pending, run.pending_requests());
   const auto fits = [&](const std::string& request, const Json& answer) {
     return std::any_of(pending.begin(), pending.end(), [&](const auto& one) {
@@ -225,6 +221,14 @@ void print_check(const WorkflowRunArguments& given, const Prepared& prepared) {
         "\n");
 }
 
+// What an executor did wrong, such as a message for nobody, is a failure of the run, not of the
+// command that began it.
+Error as_told(Error error) {
+  const bool is_refusal = error.code == Errc::conflict || error.code == Errc::invalid_argument;
+  if (is_refusal && error.failure()) error.code = Errc::escalated;
+  return error;
+}
+
 // What a command said may have several lines.
 std::string in_one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -257,8 +261,14 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
        .store = store.value(),
        .threads = given.threads,
        .stop_token = end.get_token(),
-       .on_event = [&redactor](const auto& event) { tell_event(event, *redactor); }});
-  if (auto given_all = give_answers(given, run); !given_all) return report(given_all.error());
+       .on_event = [&redactor, tasks = prepared.value().has_tasks()](const auto& event) {
+         tasks ? tell_task(event, *redactor) : tell_event(event, *redactor);
+       }});
+  const GivenRun command{given.file, given.store, given.redact, given.inputs, id};
+  if (auto given_all = give_answers(given, run); !given_all) {
+    if (given_all.error().code == Errc::conflict) warn("to go on: " + command_of(command));
+    return report(given_all.error());
+  }
   const EndBySignal by_signal(*signals.value(), run, end);
   const auto done = run.start_or_resume(prepared.value().inputs);
   const auto asked = run.pending_requests();
@@ -269,9 +279,9 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
     print_tasks(tasks.value(), id, *redactor, given.json);
   }
   if (done) return ExitStatus::done;
-  const Error& error = done.error();
-  const std::string next = how_to_go_on({given.file, given.store, given.redact, given.inputs, id},
-                                        prepared.value().file, error, *store.value(), pending);
+  const Error error = as_told(done.error());
+  const std::string next =
+      how_to_go_on(command, prepared.value().file, error, *store.value(), pending);
   if (!next.empty()) warn(next);
   return report({error.code, redactor->text(in_one_line(error.message()))});
 }

@@ -6,6 +6,8 @@
 #include "command.hpp"
 #include "render/output.hpp"
 #include "render/waiting.hpp"
+#include "run_status.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/inspect.hpp"
 
@@ -81,17 +83,23 @@ Json shown_json(const ShownWorkflow& shown) {
   }
   Json events = Json::array();
   for (const WorkflowEvent& one : shown.events) events.push_back(event_json(one));
+  Json left_waiting = Json::array();
+  for (const workflow::WaitingJoin& one : shown.view.waiting_joins) {
+    left_waiting.push_back(
+        {{"executor", one.executor}, {"from", one.from}, {"waits_for", one.waits_for}});
+  }
   Json stopped;
   if (const auto& how = shown.view.stopped)
     stopped = {{"how", to_string(how->how)}, {"why", how->why}};
   return {{"run", shown.run.id},
           {"workflow", shown.view.workflow},
-          {"status", to_string(shown.run.status)},
+          {"status", status_text(shown.run)},
           {"checkpoint", to_string(shown.view.id)},
           {"inputs", shown.view.inputs},
           {"deliveries", std::move(deliveries)},
           {"pending", std::move(pending)},
           {"stopped", std::move(stopped)},
+          {"left_waiting", std::move(left_waiting)},
           {"events", std::move(events)}};
 }
 
@@ -106,7 +114,7 @@ std::string gave(const StoredDelivery& one) {
 }
 
 void print_workflow(const ShownWorkflow& shown) {
-  print("Run         " + printable(shown.run.id) + ", " + std::string(to_string(shown.run.status)) +
+  print("Run         " + printable(shown.run.id) + ", " + status_text(shown.run) +
         (shown.run.label.empty() ? "" : ", label " + printable(shown.run.label)) + "\n");
   print("Workflow    " + printable(shown.view.workflow) + "\n");
   print("Inputs      " + shorten(show(shown.view.inputs), longest_shown_value) + "\n");
@@ -124,6 +132,11 @@ void print_workflow(const ShownWorkflow& shown) {
   for (const auto& one : shown.view.pending) {
     print("Waits for an answer: " + printable(one.id) + ", " +
           shorten(question_in_words(one.payload), longest_shown_value) + "\n");
+  }
+  for (const workflow::WaitingJoin& one : shown.view.waiting_joins) {
+    print("Left waiting: " + printable(one.executor) + " got nothing from " +
+          printable(detail::joined(one.waits_for)) + ", and so not what " +
+          printable(detail::joined(one.from)) + " sent it\n");
   }
   print("\nWhat happened:\n");
   for (const WorkflowEvent& one : shown.events) {

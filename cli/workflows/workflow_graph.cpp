@@ -2,7 +2,9 @@
 // Builds a workflow from a workflow file.
 #include "workflow_file.hpp"
 
+#include "render/output.hpp"
 #include "triage/detail/fnv1a.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/retry.hpp"
 
@@ -11,10 +13,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
 namespace {
+
+constexpr std::size_t longest_shown_message = 100;
 
 using workflow::Context;
 using workflow::ExecutorOptions;
@@ -35,12 +40,19 @@ workflow::Condition condition_of(const Json& when) {
   };
 }
 
-// What is no name, or none of a target, is refused with the targets that there are.
-workflow::Selector selector_of(const std::string& member) {
-  if (member.empty()) return {};
-  return [member](const Message& message) {
+// What is no name, or none of a target, is refused with the targets that there are. Throws
+// std::runtime_error if the message names nobody.
+workflow::Selector selector_of(const FileEdge& edge) {
+  if (edge.select.empty()) return {};
+  return [edge](const Message& message) {
     const Json& value = message.json();
-    const Json chosen = value.is_object() ? value.value(member, Json()) : Json();
+    if (!value.is_object() || !value.contains(edge.select)) {
+      throw std::runtime_error("executor \"" + edge.from.front() + "\" has sent " +
+                               shorten(show(value), longest_shown_message) +
+                               ", which does not say in \"" + edge.select +
+                               "\" who gets it; allowed there are " + detail::joined(edge.to));
+    }
+    const Json& chosen = value.at(edge.select);
     std::vector<std::string> names;
     for (const Json& one : chosen.is_array() ? chosen : Json::array({chosen})) {
       names.push_back(one.is_string() ? one.get<std::string>() : show(one));
@@ -154,7 +166,7 @@ void add_edge(WorkflowBuilder& builder, const FileEdge& edge, std::map<std::stri
   } else if (edge.to.size() > 1) {
     workflow::EdgeOptions options;
     if (!edge.select.empty()) options.version = "select " + edge.select;
-    builder.fan_out(edge.from.front(), edge.to, selector_of(edge.select), std::move(options));
+    builder.fan_out(edge.from.front(), edge.to, selector_of(edge), std::move(options));
   } else if (edge.when.is_null()) {
     builder.edge(edge.from.front(), edge.to.front());
   } else {

@@ -31,7 +31,7 @@ std::optional<CheckpointTrigger> parse_trigger(std::string_view name) noexcept {
 }
 
 std::string_view to_string(WorkflowEventKind kind) noexcept {
-  constexpr std::array<std::string_view, 20> names{"run_started",
+  constexpr std::array<std::string_view, 21> names{"run_started",
                                                    "run_resumed",
                                                    "run_rolled_back",
                                                    "run_suspended",
@@ -50,7 +50,8 @@ std::string_view to_string(WorkflowEventKind kind) noexcept {
                                                    "resource_changed",
                                                    "checkpoint_save_failed",
                                                    "budget_spent",
-                                                   "deadline_passed"};
+                                                   "deadline_passed",
+                                                   "join_left_waiting"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -47,8 +47,10 @@ Result<void> Driver::load(Driven& driven) {
   parts_.begin_with(before_);
   note_timeline(driven);
   note_rollback(driven);
-  if (stopped_from(before_.find(stopped_key))) {
-    attempt_.update_state(Json{{std::string(stopped_key), nullptr}});
+  for (const std::string_view of_the_end : {stopped_key, joins_key}) {
+    const Json* before = before_.find(of_the_end);
+    if (before == nullptr || before->is_null()) continue;
+    attempt_.update_state(Json{{std::string(of_the_end), nullptr}});
   }
   if (!options_.known_parts.is_null()) note_parts();
   if (const Json* edits = before_.find(edits_key)) {
@@ -104,6 +106,7 @@ Result<Json> Driver::run(Driven& driven) {
   if (!parked_.empty()) return is_late() ? deadline_passed(driven) : waiting();
   if (scheduler_.at_limit()) return at_limit();
   if (!failed_tasks_.empty()) return failed_tasks();
+  note_joins();
   store_withheld();
   return outcome::success(result(driven));
 }

@@ -194,6 +194,7 @@ class Driver {
   [[nodiscard]] Error left_over(Driven& driven, StopKind how, Failure failure);
   [[nodiscard]] Error waiting();
   [[nodiscard]] Error at_limit();
+  void note_joins();
   [[nodiscard]] Json result(Driven& driven);
 
   const WorkflowBody& body_;

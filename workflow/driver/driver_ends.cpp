@@ -162,4 +162,25 @@ Error Driver::at_limit() {
                         .reason = std::string(limit_reason)});
 }
 
+// The run ends, and what has come to these fan-ins leads to nothing. That is no failure: a message
+// may have taken another way on purpose.
+void Driver::note_joins() {
+  Json all = Json::array();
+  for (const auto& [edge, has] : scheduler_.joins_waiting()) {
+    const PlanEdge& join = plan_.edges[edge];
+    const std::string scope =
+        join.name.substr(0, join.name.size() - join.spec->options.name.size());
+    Json value{{"from", Json::array()}, {"waits_for", Json::array()}};
+    for (std::size_t i = 0; i < join.spec->sources.size(); ++i) {
+      value[has.contains(i) ? "from" : "waits_for"].push_back(scope + join.spec->sources[i]);
+    }
+    const std::string executor = scope + join.spec->targets.front();
+    checkpoints_.tell(
+        {.kind = WorkflowEventKind::join_left_waiting, .executor = executor, .value = value});
+    value["executor"] = executor;
+    all.push_back(std::move(value));
+  }
+  if (!all.empty()) attempt_.update_state(Json{{std::string(joins_key), std::move(all)}});
+}
+
 }  // namespace triage::inline v0_1::workflow::detail

@@ -332,6 +332,14 @@ void Driver::superstep_ended(int superstep) {
   called_.clear();
 }
 
+static std::string text_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (...) {
+    return triage::detail::current_exception_text();
+  }
+}
+
 // Notifies observers, in settling order.
 void Driver::tell(const Ended& ended, Ran how) const {
   using Kind = WorkflowEventKind;
@@ -350,13 +358,18 @@ void Driver::tell(const Ended& ended, Ran how) const {
   event.request.clear();
   if (how == Ran::waits) return;
   event.error = ended.error;
-  if (how == Ran::failed) return send(Kind::executor_failed, nullptr);
-  if (how == Ran::reused) return send(Kind::executor_reused, nullptr);
+  if (how == Ran::failed) {
+    return send(Kind::executor_failed, ended.thrown ? Json(text_of(ended.thrown)) : Json());
+  }
+  Json sent = Json::array();
+  for (const Sent& one : ended.finished.sent) sent.push_back(one.message.json());
+  if (how == Ran::reused) {
+    for (const Message& output : ended.finished.outputs) sent.push_back(output.json());
+    return send(Kind::executor_reused, std::move(sent));
+  }
   if (!ended.finished.failed.empty()) {
     send(Kind::executor_failed, ended.finished.failed);
   } else {
-    Json sent = Json::array();
-    for (const Sent& one : ended.finished.sent) sent.push_back(one.message.json());
     send(Kind::executor_completed, std::move(sent));
   }
   for (const Message& output : ended.finished.outputs) send(Kind::output, output.json());

@@ -54,6 +54,8 @@ inline constexpr std::string_view resources_key = "triage/resources";
 inline constexpr std::string_view rolled_back_key = "triage/rolled_back";  // The attempt since it.
 inline constexpr std::string_view rollbacks_key = "triage/rollbacks";  // How many of the whole run.
 inline constexpr std::string_view retried_key = "triage/retried";      // Something runs again.
+// Of a run at its end: the fan-ins that still wait, as their events have them, with "executor".
+inline constexpr std::string_view joins_key = "triage/joins";
 inline constexpr std::string_view root_key = "triage/root";    // Of a branch: the first origin.
 inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
 inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".

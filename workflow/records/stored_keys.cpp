@@ -57,6 +57,16 @@ bool is_parts(const Json& value) {
 bool is_rollbacks(const Json& value) {
   return value.is_object() && optional(value, "run", is_text) && optional(value, "count", is_whole);
 }
+bool is_joins(const Json& value) {
+  const auto names = [](const Json& list) {
+    return list.is_array() && std::all_of(list.begin(), list.end(), is_text);
+  };
+  return value.is_null() ||
+         (value.is_array() && std::all_of(value.begin(), value.end(), [&](const Json& one) {
+            return one.is_object() && optional(one, "executor", is_text) &&
+                   optional(one, "from", names) && optional(one, "waits_for", names);
+          }));
+}
 bool is_name(const Json& value) { return value.is_null() || value.is_string(); }
 bool is_flag(const Json& value) { return value.is_null() || value.is_boolean(); }
 bool is_number(const Json& value) { return value.is_null() || value.is_number_integer(); }
@@ -74,6 +84,7 @@ constexpr LibraryKey library_keys[] = {
     {migrated_prefix, true, is_migrated, "an object with \"after\", \"saved\" and \"state\""},
     {withheld_prefix, true, is_number, "an occurrence"},
     {stopped_key, false, is_stopped, "an object with the texts \"how\" and \"why\""},
+    {joins_key, false, is_joins, "a list of objects with \"executor\", \"from\" and \"waits_for\""},
     {edits_key, false, is_edits, "an object with \"effects\", \"inputs\" and \"state\""},
     {resources_key, false, is_resources, "an object of objects with \"kind\" and \"digest\""},
     {parts_key, false, is_parts, "an object of texts"},

@@ -330,11 +330,23 @@ void Scheduler::emit_joined(std::size_t edge, const std::vector<std::size_t>& so
     queue.pop_front();
     if (queue.empty()) buffers_[edge].filled.erase(source);
   }
+  buffers_[edge].has_joined = true;
   const int when = schedule_ == Schedule::eager ? superstep + 1 : superstep_ + 1;
   Message joined{"list", std::make_shared<const Json>(std::move(list))};
   for (const std::size_t node : plan_.edges[edge].targets.front()) {
     deliver(node, from, when, joined);
   }
+}
+
+std::vector<std::pair<std::size_t, std::set<std::size_t>>> Scheduler::joins_waiting() const {
+  std::vector<std::pair<std::size_t, std::set<std::size_t>>> waiting;
+  for (std::size_t edge = 0; edge < buffers_.size(); ++edge) {
+    const Buffer& buffer = buffers_[edge];
+    if (buffer.filled.empty()) continue;
+    const bool wants_all = plan_.edges[edge].spec->join.kind == Join::Kind::all;
+    if (wants_all || !buffer.has_joined) waiting.emplace_back(edge, buffer.filled);
+  }
+  return waiting;
 }
 
 }  // namespace triage::inline v0_1::workflow::detail

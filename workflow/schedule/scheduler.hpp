@@ -86,6 +86,9 @@ class Scheduler {
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
   // Those of them that have been delivered: by node, and in order.
   [[nodiscard]] std::vector<Origin> queued() const;
+  // Fan-ins that have messages and wait for others, except those that have taken as many as they
+  // want of all: by edge, with the sources whose messages they have.
+  [[nodiscard]] std::vector<std::pair<std::size_t, std::set<std::size_t>>> joins_waiting() const;
 
  private:
   struct Node {
@@ -129,6 +132,7 @@ class Scheduler {
   struct Buffer {
     std::vector<std::deque<Buffered>> sources{};
     std::set<std::size_t> filled{};  // Sources with a message.
+    bool has_joined = false;
   };
   // Limits how many deliveries run at the same time.
   struct Pool {

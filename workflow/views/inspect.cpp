@@ -108,6 +108,14 @@ void add_events(const Parts& parts, const std::string& key, const Json& value, W
     at.kind = *kind;
     at.value = value.value("not_begun", Json::array());
     events.push_back(std::move(at));
+  } else if (key == detail::joins_key) {
+    at.kind = Kind::join_left_waiting;
+    for (const Json& one : value) {
+      at.executor = one.value("executor", std::string());
+      at.value = one;
+      at.value.erase("executor");
+      events.push_back(at);
+    }
   }
 }
 
@@ -215,6 +223,13 @@ Result<CheckpointView> inspect(CheckpointStore& store, std::string_view checkpoi
   view.inputs = detail::edited_inputs(task.at("inputs"), state);
   view.parts = detail::parts_object(detail::known_parts(task.at("parts"), state));
   view.stopped = detail::stopped_from(state.find(detail::stopped_key));
+  if (const Json* joins = state.find(detail::joins_key)) {
+    for (const Json& one : *joins) {
+      view.waiting_joins.push_back({one.value("executor", std::string()),
+                                    one.value("from", std::vector<std::string>()),
+                                    one.value("waits_for", std::vector<std::string>())});
+    }
+  }
   Parts parts;
   parts.begin_with(state);
   if (state.empty()) return outcome::success(std::move(view));

@@ -26,7 +26,7 @@ enum class WorkflowEventKind : std::uint8_t {
   executor_started,    // (live) Its handler is about to be called.
   executor_completed,  // With what it sent in `value`.
   executor_failed,   // With the reason in `value`, and live in `error` if nothing is sent instead.
-  executor_reused,   // (live) It had finished before; its recorded messages were used.
+  executor_reused,   // (live) It had finished before; what it had sent and given is in `value`.
   output,            // With `value`.
   request_opened,    // With `request` and its payload in `value`.
   request_answered,  // With `request` and the answer in `value`.
@@ -40,6 +40,9 @@ enum class WorkflowEventKind : std::uint8_t {
   // [[EXECUTOR, OCCURRENCE], …].
   budget_spent,
   deadline_passed,  // The same.
+  // The run is at its end, and a fan-in to `executor` still waits. With what it waits for in
+  // `value`: {"from": […], "waits_for": […]}, executors whose messages it has and those it lacks.
+  join_left_waiting,
 };
 [[nodiscard]] std::string_view to_string(WorkflowEventKind kind) noexcept;
 

@@ -27,6 +27,13 @@ struct StoredDelivery {
   bool edited = false;   // In a branch: a person changed its result.
 };
 
+// A fan-in that still waited when its run was at its end.
+struct WaitingJoin {
+  std::string executor{};                // To whom it leads.
+  std::vector<std::string> from{};       // Executors whose messages it has.
+  std::vector<std::string> waits_for{};  // Those whose messages it lacks.
+};
+
 // A run at a checkpoint.
 struct CheckpointView {
   CheckpointId id{};
@@ -38,6 +45,7 @@ struct CheckpointView {
   std::map<std::string, Json> answers{};  // By request.
   std::vector<std::string> expired{};     // Requests that nobody answered in time.
   std::optional<Stopped> stopped{};       // If it was, and has not gone on since.
+  std::vector<WaitingJoin> waiting_joins{};
 };
 
 // "RUN@SEQUENCE", or "RUN" for its current position. Calls no hook, handler or reducer. Errors:

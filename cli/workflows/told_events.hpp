@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What `triage workflow run` tells while it runs, at once and on standard error: standard output is
+// for results.
+
+#include "triage/redaction.hpp"
+#include "triage/workflow/events.hpp"
+#include "workflow_file.hpp"
+
+namespace triage::inline v0_1::cli {
+
+// Of a graph's executors.
+void tell_event(const workflow::WorkflowEvent& event, const Redactor& redactor);
+// Of tasks: one that is left out because of another is a delivery like any other, but nobody has
+// worked on it. Who works on one is of telling_works().
+void tell_task(const workflow::WorkflowEvent& event, const Redactor& redactor);
+// The same works, which tell that a task begins: once, however often they try.
+[[nodiscard]] AgentWorks telling_works(AgentWorks works);
+
+}  // namespace triage::inline v0_1::cli
