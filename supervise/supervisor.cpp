@@ -87,6 +87,13 @@ Error never_executed(Attempt& attempt, const Error& why) {
       {.text = why.detail, .type = FailureType::unknown, .reason = not_executed_reason});
 }
 
+// Another attempt may find the store again.
+Error not_started(Error why) {
+  why.detail =
+      "the program was not started, since its process could not be recorded: " + why.detail;
+  return why;
+}
+
 }  // namespace
 
 Supervisor::Supervisor(SupervisorOptions options) : options_(std::move(options)) {
@@ -209,7 +216,9 @@ Result<void> Supervisor::start(const RunSpec& spec, Attempt& attempt, LiveAttemp
     TRIAGE_TRY(mark, mark_of(pid));
     mark.token = token;
     if (live.io().has_terminal()) mark.session = pid;  // It may not have begun it yet.
-    TRIAGE_TRYV(detail::own_checkpoint(attempt, to_label(mark)));
+    if (auto stored = detail::own_checkpoint(attempt, to_label(mark)); !stored) {
+      return not_started(std::move(stored).error());
+    }
     recorded = true;
     files.program_runs();
     return outcome::success();

@@ -114,15 +114,16 @@ Result<void> check_same(const RunSession& session, const RunId& run, const Json&
 
 // No program is executed before its process is in the journal. On a full disk no attempt could
 // succeed, and the user should be told only once.
-Result<void> check_writable(CheckpointStore& store, const RunId& run) {
+Result<void> check_writable(CheckpointStore& store) {
   constexpr const char* space = "triage-run-probe";  // Those of the library begin with triage/.
   const std::string as_much(65'536, ' ');            // More than the first records of a run.
-  const auto put = store.put_if(space, run, 0, as_much);
+  const std::string probe = make_run_id(real_clock()->wall_now(), *real_random());
+  const auto put = store.put_if(space, probe, 0, as_much);
   if (!put) {
     return Error{put.error().code,
                  "nothing was run, since the store cannot be written: " + put.error().detail};
   }
-  static_cast<void>(store.erase_if(space, run, put.value()));  // Not every key space can.
+  static_cast<void>(store.erase_if(space, probe, put.value()));  // Not every key space can.
   return outcome::success();
 }
 
@@ -146,14 +147,15 @@ ExitStatus run_command(const RunArguments& given) {
   const auto agent =
       there ? session.value()->agent_of(given.run) : session.value()->agent_for(spec.value());
   if (!agent) return report(agent.error());
+  if (!there) {
+    const auto writable = check_writable(session.value()->store());
+    if (!writable) return report(writable.error());
+  }
   if (!given.run.empty()) {
     return session.value()->conclude(
         given.run, agent.value().run_or_resume(given.run, task, {.run = options}));
   }
   options.run_id = make_run_id(real_clock()->wall_now(), *real_random());
-  if (const auto writable = check_writable(session.value()->store(), options.run_id); !writable) {
-    return report(writable.error());
-  }
   return session.value()->conclude(options.run_id, agent.value().run(task, options));
 }
 

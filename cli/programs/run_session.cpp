@@ -318,8 +318,9 @@ ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result
   if (!ended) {
     const ExitStatus status =
         report({error.code, supervisor_->options().redactor->text(in_words(run, error))});
-    // The child's work is done; only its end could not be stored.
-    return own && child && error.unstored_value<Json>() ? static_cast<ExitStatus>(*child) : status;
+    // A success whose end is not stored is none: the next resume runs the child again.
+    const bool failed = own && child && *child != 0 && error.code != Errc::fenced;
+    return failed ? static_cast<ExitStatus>(*child) : status;
   }
   if (error.code == Errc::cancelled) {
     tell(run, "cancelled", "run " + run + " was stopped; " + command("resume " + run) + " goes on");

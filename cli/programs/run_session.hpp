@@ -72,7 +72,8 @@ class RunSession {
   [[nodiscard]] RunOptions run_options(const RunId& run) const;
 
   // Reports how the run ended and returns the exit status: the child's own, unless
-  // --exit-status=triage, or 75 for a run that waits. 9 instead of 0 if its output was lost.
+  // --exit-status=triage, or 75 for a run that waits. 9 instead of 0 if its output was lost or its
+  // end could not be stored.
   [[nodiscard]] ExitStatus conclude(const RunId& run, const Result<Json>& result) const;
   // "`triage resume RUN`", with the store that was named.
   [[nodiscard]] std::string command(const std::string& words) const;

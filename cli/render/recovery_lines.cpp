@@ -70,7 +70,8 @@ std::shared_ptr<Observer> recovery_lines(Telling how) {
     } else if (event.kind == EventKind::run_resumed) {
       warn("run " + event.run_id() + " goes on");
     } else if (event.kind == EventKind::store_detached && event.error != nullptr) {
-      warn("the store failed, the run goes on from memory: " + event.error->detail);
+      warn("the store failed; the program goes on, but none is started before it can be written: " +
+           event.error->detail);
     }
   });
 }

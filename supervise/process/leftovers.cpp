@@ -225,7 +225,10 @@ std::optional<ProcessMark> parse_mark(std::string_view label) {
 }
 
 Result<std::optional<ProcessMark>> newest_mark(CheckpointStore& store, const RunId& run) {
-  TRIAGE_TRY(reading, store.read(run, {}));
+  const auto read = store.read(run, {});
+  // Nothing was ever executed of a run that the store has never taken.
+  if (!read && read.error().code == Errc::not_found) return outcome::success(std::nullopt);
+  TRIAGE_TRY(reading, read);
   for (auto record = reading.records.rbegin(); record != reading.records.rend(); ++record) {
     if (record->kind() != RecordKind::checkpoint_labelled) continue;
     const auto body = record->body();

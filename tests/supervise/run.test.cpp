@@ -264,7 +264,10 @@ TEST_CASE("nothing is run while the store cannot be written, and one line says s
   REQUIRE(shop.run({}, {"true"}).status == 0);
   // As on a full disk: no file may exceed 40 KB.
   std::string line = "trap '' XFSZ; ulimit -f 40; exec";
-  for (const std::string& word : shop.run_line({}, {"touch", shop.file("ran")})) {
+  std::vector<std::string> options;
+  SECTION("a run without a name") {}
+  SECTION("one with a name") { options = {"--run", "r"}; }
+  for (const std::string& word : shop.run_line(options, {"touch", shop.file("ran")})) {
     line += " '" + word + "'";
   }
   const Printed printed = run_program({"/usr/bin/env", "bash", "-c", line});
