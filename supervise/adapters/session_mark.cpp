@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/adapters/session_mark.hpp"
 
+#include "supervise/process/stored_records.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -31,9 +32,9 @@ std::string session_label(std::string_view adapter, std::string_view session) {
 
 Result<std::string> newest_session(CheckpointStore& store, const RunId& run,
                                    std::string_view adapter) {
-  TRIAGE_TRY(reading, store.read(run, {}));
+  TRIAGE_TRY(records, stored_records(store, run));
   const std::string start = label_start(adapter);
-  for (auto record = reading.records.rbegin(); record != reading.records.rend(); ++record) {
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
     if (record->kind() != RecordKind::checkpoint_labelled) continue;
     const auto body = record->body();
     if (!body || !body.value().is_object()) continue;

@@ -2,6 +2,7 @@
 #include "supervise/process/leftovers.hpp"
 
 #include "supervise/process/file_descriptor.hpp"
+#include "supervise/process/stored_records.hpp"
 #include "triage/detail/proc_file.hpp"
 #include "triage/detail/try.hpp"
 
@@ -225,11 +226,8 @@ std::optional<ProcessMark> parse_mark(std::string_view label) {
 }
 
 Result<std::optional<ProcessMark>> newest_mark(CheckpointStore& store, const RunId& run) {
-  const auto read = store.read(run, {});
-  // Nothing was ever executed of a run that the store has never taken.
-  if (!read && read.error().code == Errc::not_found) return outcome::success(std::nullopt);
-  TRIAGE_TRY(reading, read);
-  for (auto record = reading.records.rbegin(); record != reading.records.rend(); ++record) {
+  TRIAGE_TRY(records, stored_records(store, run));
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
     if (record->kind() != RecordKind::checkpoint_labelled) continue;
     const auto body = record->body();
     if (!body || !body.value().is_object()) continue;

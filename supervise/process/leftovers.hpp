@@ -40,7 +40,7 @@ struct ProcessMark {
 // The label under which the journal names an attempt's process group, before it executes anything.
 [[nodiscard]] std::string to_label(const ProcessMark& mark);
 [[nodiscard]] std::optional<ProcessMark> parse_mark(std::string_view label);
-// The newest one in the journal, if the store has the run. Errors: the store's.
+// The newest one in the journal. Errors: the store's.
 [[nodiscard]] Result<std::optional<ProcessMark>> newest_mark(CheckpointStore& store,
                                                              const RunId& run);
 

@@ -2,6 +2,7 @@
 #include "supervise/workspace/attempt_files.hpp"
 
 #include "supervise/process/leftovers.hpp"
+#include "supervise/process/stored_records.hpp"
 #include "supervise/spec/rules.hpp"
 #include "supervise/workspace/shadow.hpp"
 #include "triage/detail/own_checkpoint.hpp"
@@ -193,8 +194,8 @@ Result<std::optional<FilesId>> AttemptFiles::files_of(const Record& record,
 // decided on it may have died, or failed, before the files were restored. Empty if there is none.
 Result<std::string> AttemptFiles::pending_rollback() const {
   if (options_.store == nullptr || attempt_.number() == 1) return outcome::success(std::string());
-  TRIAGE_TRY(reading, options_.store->read(attempt_.run_id(), {}));
-  for (auto record = reading.records.rbegin(); record != reading.records.rend(); ++record) {
+  TRIAGE_TRY(records, stored_records(*options_.store, attempt_.run_id()));
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
     if (parse_mark(label_of(*record))) break;  // A program ran.
     if (const Sequence to = returned_to(*record); to != everything) {
       return outcome::success(to_string(CheckpointId{attempt_.run_id(), to}));

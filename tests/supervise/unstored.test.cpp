@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `triage run` whose store takes nothing any more while a program runs.
+#include "supervise/process/stored_records.hpp"
 #include "supervise/running.hpp"
 
 #include "support/catch.hpp"
@@ -50,4 +51,11 @@ TEST_CASE("no program starts before its process can be stored, and that is said"
                        ContainsSubstring("2 failed: ") &&
                        ContainsSubstring("the program was not started, since its process"));
   CHECK(told.find("began\n") == told.rfind("began\n"));
+}
+
+// Otherwise later attempts of a run that a full store did not take fail because of that.
+TEST_CASE("a run that the store has never taken has no records", "[run][unstored]") {
+  const Workshop shop;
+  const auto store = SqliteStore::open(shop.store()).value();
+  CHECK(supervise::stored_records(*store, "r").value().empty());
 }
