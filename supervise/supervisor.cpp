@@ -330,9 +330,7 @@ static RunAgent agent_with(Supervisor& supervisor, std::string version,
                    .clock = options.clock,
                    .classifier = classifier_of_runs(),
                    .gates = std::move(gates),
-                   .guard = supervisor.guard(),
-                   // A dead supervisor says nothing about its program.
-                   .max_crashes = 0}};
+                   .guard = supervisor.guard()}};
 }
 
 Result<RunAgent> make_run_agent(Supervisor& supervisor, const RunSpec& spec,

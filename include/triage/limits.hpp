@@ -10,8 +10,8 @@
 namespace triage::inline v0_1 {
 
 struct Limits {
-  // Total, including the first, except attempts that ended in a wait that suspended the run. 1 to
-  // 1,000,000.
+  // Total, including the first and those whose process died, except attempts that ended in a wait
+  // that suspended the run. 1 to 1,000,000.
   int max_attempts = 20;
   int max_attempts_per_type = 10;  // Failed attempts with the same type. Likewise.
   // Since the run's start, while a process works on it; 0: no limit.

@@ -102,8 +102,10 @@ Result<void> record(Continuation& run, const Resumption& with) {
   if (b.journal.wants_snapshot()) {
     b.writer.pending.push_back(b.journal.snapshot_state(b.journal.state().json(), false, wall));
   }
-  b.writer.pending.push_back(
-      b.journal.add(RecordKind::attempt_started, wall, Json{{"number", run.attempts + 1}}));
+  if (!b.died_at_limit) {
+    b.writer.pending.push_back(
+        b.journal.add(RecordKind::attempt_started, wall, Json{{"number", run.attempts + 1}}));
+  }
   b.writer.queued = b.journal.last();
   return outcome::success();
 }

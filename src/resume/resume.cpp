@@ -22,6 +22,17 @@ Result<Sequence> find_start(const Journal& journal, const std::string& from) {
                                     printable(from) + "\"; give an id (RUN@SEQUENCE) or a label"};
 }
 
+// Otherwise a run that takes its process down would never come to its limits.
+bool died_at_limit(const Continuation& run) {
+  const Limits& limits = run.options.limits ? *run.options.limits : run.core.options.limits;
+  const Journal& journal = run.journal();
+  const Usage usage = journal.usage();
+  return run.reading.info.status == RunStatus::running &&
+         (run.attempts - journal.suspended_attempts() >= limits.max_attempts ||
+          (limits.max_tokens != 0 && usage.tokens() >= limits.max_tokens) ||
+          (limits.max_cost_usd > 0.0 && usage.cost_usd >= limits.max_cost_usd));
+}
+
 }  // namespace
 
 Resumption resumed_from(const Journal& journal, Sequence from,
@@ -112,6 +123,7 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   }
   TRIAGE_TRY(from, find_start(journal, options.from));
   if (!options.from.empty()) run->data->chosen_from = from;
+  run->data->died_at_limit = !options.revive && options.from.empty() && died_at_limit(*run);
   Resumption from_there = resumed_from(journal, from, core.contract);
   if (options.revive && journal.stopped().is_null()) {
     from_there.reason = from_there.told.reason = died;

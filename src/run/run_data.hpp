@@ -137,6 +137,7 @@ struct RunData {
   std::unique_ptr<RecoveryAction> decided{};  // The action passed to decide().
   std::optional<TimePoint> started_at{};
   const char* no_attempt = nullptr;  // Why no more can be started; static.
+  bool died_at_limit = false;        // Its process died, and its limits allow no other attempt.
   bool stopped = false;              // AttemptStopped was thrown for what is in `reported`.
   bool gate_refused = false;         // A gate refused the attempt …
   bool gate_closed = false;          // … and named no time to retry.

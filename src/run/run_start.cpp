@@ -21,6 +21,12 @@ Input Run::check_start() { return refuse_to_start().value_or(Input::done); }
 std::optional<Input> Run::refuse_to_start() {
   if (stop_token().stop_requested()) [[unlikely]]
     return cancel("the stop token was triggered");
+  if (data_ && std::exchange(data_->died_at_limit, false)) [[unlikely]] {
+    return refuse_attempt({.text = "the process of the run died in its last attempt",
+                           .type = FailureType::crashed,
+                           .reason = "process_died"},
+                          nullptr);  // The machine names the limit.
+  }
   if (options_.parent != nullptr) [[unlikely]] {
     if (auto recursion = find_recursion()) {
       return refuse_attempt(*std::move(recursion),

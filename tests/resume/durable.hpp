@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A store that claims durability, an agent's options on it, and answers that suspend.
+// A store that claims durability, an agent's options on it, answers that suspend, and processes
+// that die.
 
 #include "support/flaky_store.hpp"
 #include "support/kit.hpp"
@@ -35,6 +36,32 @@ inline int fails_once(const std::string&, Attempt& attempt) {
     throw std::runtime_error("access_denied");
   }
   return static_cast<int>(attempt.trajectory().size()) * 10 + attempt.number();
+}
+
+// Resumes the run and leaves the journal in the state of a process killed in its attempt.
+inline void die_while_resumed(Kit& kit, const RunId& run) {
+  const Lease lease = kit.store->acquire(run).value();
+  Journal journal = stored_journal(*kit.store, run);
+  std::vector<Record> records;
+  const WallTime wall = kit.clock->wall_now();
+  records.push_back(
+      journal.add(RecordKind::resumed, wall, Json{{"to", 0}, {"reason", "process_died"}}));
+  records.push_back(
+      journal.add(RecordKind::attempt_started, wall, Json{{"number", journal.attempts() + 1}}));
+  REQUIRE_OK(kit.store->append(lease, records, RunStatus::running));
+  REQUIRE_OK(kit.store->release(lease));
+}
+
+// A run whose process was killed in its first attempt.
+inline void begin_and_die(Kit& kit, const RunId& run) {
+  const TriageAgent agent{&fails_once, answers({RecoveryAction::abort()}), kit.options()};
+  CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = run}));
+  const Lease lease = kit.store->acquire(run).value();
+  Journal journal = stored_journal(*kit.store, run);
+  const Record record = journal.add(RecordKind::resumed, kit.clock->wall_now(),
+                                    Json{{"to", 0}, {"reason", "aborted"}});
+  REQUIRE_OK(kit.store->append(lease, {&record, 1}, RunStatus::running));
+  REQUIRE_OK(kit.store->release(lease));
 }
 
 template <class T>

@@ -251,36 +251,6 @@ TEST_CASE("a branch and its origin write side by side", "[fork]") {
 
 // --- Poison.
 
-namespace {
-
-// Resumes the run and leaves the journal in the state of a process killed in its attempt.
-void die_while_resumed(Kit& kit, const RunId& run) {
-  const Lease lease = kit.store->acquire(run).value();
-  Journal journal = stored_journal(*kit.store, run);
-  std::vector<Record> records;
-  const WallTime wall = kit.clock->wall_now();
-  records.push_back(
-      journal.add(RecordKind::resumed, wall, Json{{"to", 0}, {"reason", "process_died"}}));
-  records.push_back(
-      journal.add(RecordKind::attempt_started, wall, Json{{"number", journal.attempts() + 1}}));
-  REQUIRE_OK(kit.store->append(lease, records, RunStatus::running));
-  REQUIRE_OK(kit.store->release(lease));
-}
-
-// A run whose process was killed in its first attempt.
-void begin_and_die(Kit& kit, const RunId& run) {
-  const TriageAgent agent{&fails_once, answers({RecoveryAction::abort()}), kit.options()};
-  CHECK_ERRC(Errc::aborted, agent.run("x", {.run_id = run}));
-  const Lease lease = kit.store->acquire(run).value();
-  Journal journal = stored_journal(*kit.store, run);
-  const Record record = journal.add(RecordKind::resumed, kit.clock->wall_now(),
-                                    Json{{"to", 0}, {"reason", "aborted"}});
-  REQUIRE_OK(kit.store->append(lease, {&record, 1}, RunStatus::running));
-  REQUIRE_OK(kit.store->release(lease));
-}
-
-}  // namespace
-
 TEST_CASE("a run whose process dies again and again is quarantined", "[poison]") {
   Kit kit;
   const auto make = [&](int crashes) {

@@ -16,14 +16,16 @@ std::vector<std::string> words_of(const std::string& path) {
   return words;
 }
 
-// Starts processes in its group, in a separate session and with an empty environment, reports that,
-// and hangs. An attempt that finds a process of an earlier one alive writes to "doubled".
+// Makes progress, so that the run is not quarantined, starts processes in its group, in a separate
+// session and with an empty environment, reports that, and hangs. An attempt that finds a process
+// of an earlier one alive writes to "doubled".
 constexpr const char* litter = R"(
 for pid in $(cat $W/pids 2>/dev/null); do
   state=$(sed 's/.*) //;s/ .*//' /proc/$pid/stat 2>/dev/null)
   [ -n "$state" ] && [ "$state" != Z ] && echo $pid >> $W/doubled
 done
 [ -e $W/finish ] && exit 0
+)" TRIAGE_COMMAND R"( effect attempt:$TRIAGE_ATTEMPT -- true
 echo $$ >> $W/pids
 sleep 1000 & echo $! >> $W/pids
 setsid sleep 1000 & echo $! >> $W/pids
