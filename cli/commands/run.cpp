@@ -153,7 +153,7 @@ ExitStatus run_command(const RunArguments& given) {
   }
   if (!given.run.empty()) {
     return session.value()->conclude(
-        given.run, agent.value().run_or_resume(given.run, task, {.run = options}));
+        given.run, agent.value().run_or_resume(given.run, task, {.run = options}), IfEnded::repeat);
   }
   options.run_id = make_run_id(real_clock()->wall_now(), *real_random());
   return session.value()->conclude(options.run_id, agent.value().run(task, options));
@@ -247,8 +247,10 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
       ->check(not_empty());
   arguments.add_option("--label", given->label, "A name to find the run by.");
   arguments
-      .add_option("--run", given->run,
-                  "The run's id. One that exists goes on; one that has finished is not run again.")
+      .add_option(
+          "--run", given->run,
+          "The run's id. One that exists goes on; one that has finished, or was given up, is not "
+          "run again and gives the exit status that it gave then.")
       ->check(not_empty());
   arguments.add_option("CMD", given->command, "The program and its arguments, behind --.")
       ->required();
@@ -256,7 +258,8 @@ std::function<ExitStatus()> run(CLI::App& arguments) {
       "Example: triage run --timeout 10m -- ./nightly.sh --all\n\n"
       "Exit status: the program's own (128 and the signal's number if one ended it); 75 if the\n"
       "run waits for a time or a decision; 126 and 127 if the program cannot be executed or "
-      "found.");
+      "found;\n9 instead of 0 if what it printed, or the run's end, could not be stored; 5 or 6 if "
+      "the run was\ngiven up, and no status of its program is known.");
   return [given] { return run_command(*given); };
 }
 

@@ -19,6 +19,7 @@
 #include "triage/stores/redacting.hpp"
 
 #include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -114,8 +115,10 @@ void declare_session(CLI::App& arguments, SessionArguments& given) {
                   "A longer wait suspends the run: exit status 75, and `triage resume --due` "
                   "goes on. 0s: none does. Default: that of the run; 10m for a new one.")
       ->check(not_empty());
-  arguments.add_flag("--quiet", given.quiet, "Do not report recoveries on standard error.");
-  arguments.add_flag("--json", given.json, "Tell it as JSON Lines on standard error.");
+  arguments.add_flag(
+      "--quiet", given.quiet,
+      "Report only errors on standard error: no recoveries, and not how the run ended.");
+  arguments.add_flag("--json", given.json, "Report as JSON Lines on standard error.");
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& given,
@@ -153,7 +156,7 @@ std::unique_ptr<RunSession> RunSession::make(
     std::shared_ptr<supervise::Signals> signals,
     const std::shared_ptr<supervise::RunRedactor>& redactor, Shadows shadows) {
   const Telling how =
-      given.json ? Telling::json : (given.quiet ? Telling::nothing : Telling::sentences);
+      given.quiet ? Telling::nothing : (given.json ? Telling::json : Telling::sentences);
   std::unique_ptr<RunSession> session(new RunSession());
   session->given_ = given;
   if (const auto length = parse_duration(given.max_wait)) session->max_wait_ = length.value();
@@ -179,7 +182,7 @@ std::unique_ptr<RunSession> RunSession::make(
                                        },
                                    .on_status =
                                        [own = session.get(), redactor](const std::string& text) {
-                                         if (!own->given_.json) return;
+                                         if (!own->given_.json || own->given_.quiet) return;
                                          own->supervisor_->say(status_line(redactor->text(text)));
                                        },
                                    .quiet = how == Telling::nothing});
@@ -246,7 +249,8 @@ void RunSession::tell(const RunId& run, const char* how, const std::string& said
   if (given_.json) {
     std::fprintf(stderr, "%s\n",
                  show(Json{{"event", how}, {"run", run}, {"message", sentence}}).c_str());
-  } else if (!given_.quiet) {
+  } else {
+  if (given_.quiet) return;
     warn(sentence);
   }
 }
@@ -292,17 +296,35 @@ std::string RunSession::in_words(const RunId& run, const Error& error) const {
          " goes on";
 }
 
-ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result) const {
-  const ExitStatus status = conclude_run(run, result);
+std::optional<int> RunSession::recorded_status(const RunId& run) const {
+  const auto reading = store().read(run, {});
+  if (!reading) return std::nullopt;
+  const auto& records = reading.value().records;
+  const auto newest = std::find_if(records.rbegin(), records.rend(), [](const Record& record) {
+    return record.kind() == RecordKind::failure_classified;
+  });
+  if (newest == records.rend()) return std::nullopt;
+  const auto body = newest->body();
+  if (!body || !body.value().is_object()) return std::nullopt;
+  const Json code = body.value().value("code", Json());
+  if (!code.is_object() || code.value("category", Json()) != "exit_status") return std::nullopt;
+  const Json status = code.value("value", Json());
+  return status.is_number_integer() ? std::optional(status.get<int>()) : std::nullopt;
+}
+
+ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result,
+                                IfEnded if_ended) const {
+  const ExitStatus status = conclude_run(run, result, if_ended);
   const std::string& unwritten = supervisor_->unwritten();
   if (supervisor_->newest_run() != run || unwritten.empty()) return status;
   const ExitStatus failed = report({Errc::io, unwritten});
   return status == ExitStatus::done ? failed : status;
 }
 
-ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result) const {
+ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result,
+                                    IfEnded if_ended) const {
   const bool worked = supervisor_->newest_run() == run;
-  const std::optional<int> child = worked ? supervisor_->newest_status() : std::nullopt;
+  std::optional<int> child = worked ? supervisor_->newest_status() : std::nullopt;
   const bool own = given_.exit_status == "child";
   if (result && !worked && result.value().is_object() && result.value().contains("exit_status")) {
     tell(run, "finished", "run " + run + " has finished before; nothing was run");
@@ -340,6 +362,7 @@ ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result
 }
 
 Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run) {
+    if (!worked && if_ended == IfEnded::repeat) child = recorded_status(run);
   TRIAGE_TRY(reading, store.read(run, {1, 1}));
   if (!reading.records.empty()) {
     const auto body = reading.records.front().body();

@@ -33,6 +33,9 @@ void declare_session(CLI::App& arguments, SessionArguments& given);
 
 // What becomes of a store that is not there. Only a new run needs one.
 enum class IfMissing { create, refuse };
+// What becomes of the exit status of a run that was given up before: the run's, or again that of
+// its program, if it is recorded.
+enum class IfEnded { refuse, repeat };
 
 // Create it in the main thread before any other thread starts.
 class RunSession {
@@ -74,7 +77,8 @@ class RunSession {
   // Reports how the run ended and returns the exit status: the child's own, unless
   // --exit-status=triage, or 75 for a run that waits. 9 instead of 0 if its output was lost or its
   // end could not be stored.
-  [[nodiscard]] ExitStatus conclude(const RunId& run, const Result<Json>& result) const;
+  [[nodiscard]] ExitStatus conclude(const RunId& run, const Result<Json>& result,
+                                    IfEnded if_ended = IfEnded::refuse) const;
   // "`triage resume RUN`", with the store that was named.
   [[nodiscard]] std::string command(const std::string& words) const;
   // Why the run could not be continued, and the command that continues it all the same.
@@ -94,7 +98,10 @@ class RunSession {
       std::shared_ptr<supervise::Signals> signals,
       const std::shared_ptr<supervise::RunRedactor>& redactor, Shadows shadows);
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
-  [[nodiscard]] ExitStatus conclude_run(const RunId& run, const Result<Json>& result) const;
+  [[nodiscard]] ExitStatus conclude_run(const RunId& run, const Result<Json>& result,
+                                        IfEnded if_ended) const;
+  // Of the program in the newest failed attempt; empty after a signal, for example.
+  [[nodiscard]] std::optional<int> recorded_status(const RunId& run) const;
   // Which effect is in doubt, and how to settle it.
   [[nodiscard]] std::string doubt(const RunId& run, const Error& error) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;

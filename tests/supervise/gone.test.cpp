@@ -90,17 +90,29 @@ TEST_CASE("an aborted run goes on if that is asked for, and says how to ask", "[
   CHECK(shop.triage({"resume", "r", "--revive"}).status == 0);
 }
 
-TEST_CASE("an escalated run that is begun again says how it goes on", "[run][gone]") {
+TEST_CASE("a run that was given up and is begun again repeats its program's status",
+          "[run][gone]") {
   const Workshop shop;
   const std::vector<std::string> command{"sh", "-c", "echo x; exit 3"};
   CHECK(shop.run({"--run", "r", "--max-attempts", "1"}, command).status == 3);
   const Printed again = shop.run({"--run", "r", "--max-attempts", "1"}, command);
-  CHECK(again.status == 5);
+  CHECK(again.status == 3);
+  CHECK(again.out.empty());  // Nothing was run.
+  CHECK(
+      shop.run({"--run", "r", "--max-attempts", "1", "--exit-status", "triage"}, command).status ==
+      5);
   CHECK_THAT(again.error, ContainsSubstring("`triage resume r --store " + shop.store() + "`") &&
                               !ContainsSubstring("ResumeOptions"));
   const Printed other = shop.run({"--run", "r"}, command);
   CHECK(other.status == 2);
   CHECK_THAT(other.error, ContainsSubstring("`triage resume r --store " + shop.store() + "`"));
+}
+
+TEST_CASE("of a run whose program gave no status only the run's can be repeated", "[run][gone]") {
+  const Workshop shop;
+  const std::vector<std::string> command{"sh", "-c", "kill -KILL $$"};
+  CHECK(shop.run({"--run", "r", "--max-attempts", "1"}, command).status == 128 + SIGKILL);
+  CHECK(shop.run({"--run", "r", "--max-attempts", "1"}, command).status == 5);
 }
 
 TEST_CASE("a run that waits for a decision says where the token is", "[run][gone]") {

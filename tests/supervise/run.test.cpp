@@ -369,4 +369,5 @@ TEST_CASE("recoveries are told as JSON Lines, or not at all", "[run]") {
   CHECK(first["run"] == "r");
   CHECK(first["attempt"] == 1);
   CHECK(shop.run({"--quiet", "--max-attempts", "1"}, fails).error.empty());
+  CHECK(shop.run({"--quiet", "--json", "--max-attempts", "1"}, fails).error.empty());
 }
