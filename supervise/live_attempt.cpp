@@ -29,6 +29,7 @@ LiveAttempt::LiveAttempt(const SupervisorOptions& options, const RunSpec& spec,
            .on_wait = [this](bool waits) { io_.hold_idle(waits); },
            .on_stop = [this] { io_.dismiss(); },
            .clock = options.clock,
+           .store_option = options.store_option,
            .max_wait = spec.max_wait}) {}
 
 void LiveAttempt::note_step(Step& step) {

@@ -38,6 +38,7 @@ struct SupervisorOptions {
   std::string adapter_folder{};
   std::string shadows{};                // Where the files of workspaces are kept.
   std::string store_place{};            // WorkspaceOptions::store.
+  std::string store_option{};           // Protocol::Options::store_option.
   std::vector<std::string> left_out{};  // Excluded from workspaces: WorkspaceOptions::left_out.
   bool shared_workspaces = true;        // WorkspaceOptions::shared.
   // Removes secrets from programs' failures; null: nothing is removed. The store and the observer

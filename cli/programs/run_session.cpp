@@ -172,6 +172,7 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .shadows = std::move(shadows.folder),
                                    .store_place = std::move(shadows.store),
                                    .left_out = std::move(shadows.left_out),
+                                   .store_option = session->store_option(),
                                    .shared_workspaces = shadows.shared,
                                    .redactor = redactor,
                                    .on_this_host = as_here(given.instead, session->max_wait_),
@@ -240,8 +241,11 @@ RunOptions RunSession::run_options(const RunId& run) const {
 }
 
 std::string RunSession::command(const std::string& words) const {
-  const std::string store = given_.store.empty() ? "" : " --store " + shell_word(given_.store);
-  return "`triage " + words + store + "`";
+std::string RunSession::store_option() const {
+  return given_.store.empty() ? "" : " --store " + shell_word(given_.store);
+}
+
+  return "`triage " + words + store_option() + "`";
 }
 
 void RunSession::tell(const RunId& run, const char* how, const std::string& said) const {

@@ -97,6 +97,8 @@ class RunSession {
       const SessionArguments& given, std::shared_ptr<CheckpointStore> store,
       std::shared_ptr<supervise::Signals> signals,
       const std::shared_ptr<supervise::RunRedactor>& redactor, Shadows shadows);
+  // " --store URL", if it is not the default one.
+  [[nodiscard]] std::string store_option() const;
   void tell(const RunId& run, const char* how, const std::string& sentence) const;
   [[nodiscard]] ExitStatus conclude_run(const RunId& run, const Result<Json>& result,
                                         IfEnded if_ended) const;

@@ -91,8 +91,11 @@ void Protocol::serve_effect(const SpeakerPtr& speaker, const std::string& key,
     if (done) {
       last = {{"ok", true}, {"run", false}, {"result", done.value()}};
     } else {
-      if (done.error().code == Errc::in_doubt && !held) note_doubt(speaker, key, arguments);
+      const bool in_doubt = done.error().code == Errc::in_doubt;
+      if (in_doubt && !held) note_doubt(speaker, key, arguments);
       last = refusal(done.error());
+      // Ends with the command that records what has happened.
+      if (in_doubt) last["error"] = last["error"].get<std::string>() + options_.store_option;
     }
   } catch (const std::exception& error) {
     last = {{"ok", false}, {"code", "in_doubt"}, {"error", error.what()}};

@@ -249,6 +249,10 @@ TEST_CASE("a run whose effect is in doubt ends at once, and goes on when a perso
                                "with `triage settle r pay done --store " +
                                shop.store() + "` (or not-done), and `triage resume r --store " +
                                shop.store() + "` goes on\n"));
+  // `triage effect` has said it, too.
+  CHECK_THAT(asked.error,
+             ContainsSubstring("record it: triage settle r pay done|not-done --store " +
+                               shop.store() + "\n"));
   // One attempt that dies, one that finds the doubt, and none that would only find it again.
   CHECK(read_text(shop.file("attempts")) == "attempt\nattempt\n");
   CHECK(shop.triage({"settle", "r", "pay", "done", "\"R-17\""}).status == 0);
