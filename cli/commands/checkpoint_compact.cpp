@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint compact: removes checkpoints of a run, and the records they needed.
 
+#include "arguments/duration_argument.hpp"
 #include "arguments/open_store.hpp"
 #include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
@@ -8,7 +9,6 @@
 #include "render/output.hpp"
 #include "triage/compaction.hpp"
 #include "triage/detail/try.hpp"
-#include "triage/policies/duration.hpp"
 
 #include <limits>
 #include <memory>
@@ -28,10 +28,9 @@ Result<CompactionRule> compaction_rule_of(const CheckpointCompactArguments& give
   CompactionRule rule{
       .max_checkpoints = given.keep, .max_bytes = given.bytes, .only_smaller = true};
   if (given.younger_than.empty()) return outcome::success(rule);
-  const auto age = parse_duration(given.younger_than);
-  if (!age) return Error{age.error().code, "--younger-than: " + age.error().detail};
+  TRIAGE_TRY(age, duration_argument("--younger-than", given.younger_than));
   rule.keep_since =
-      real_clock()->wall_now() - std::chrono::duration_cast<std::chrono::milliseconds>(age.value());
+      real_clock()->wall_now() - std::chrono::duration_cast<std::chrono::milliseconds>(age);
   return outcome::success(rule);
 }
 

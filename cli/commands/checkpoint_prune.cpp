@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint prune: removes old runs.
 
+#include "arguments/duration_argument.hpp"
 #include "arguments/open_store.hpp"
 #include "arguments/store_argument.hpp"
 #include "arguments/store_place.hpp"
@@ -9,7 +10,6 @@
 #include "render/output.hpp"
 #include "supervise/workspace/forget.hpp"
 #include "triage/detail/try.hpp"
-#include "triage/policies/duration.hpp"
 #include "triage/retention.hpp"
 
 #include <algorithm>
@@ -52,10 +52,9 @@ Result<RetentionRule> rule_of(const CheckpointPruneArguments& given) {
                  "say what goes: --older-than, --keep, --keep-bytes, or several of them"};
   }
   if (!given.older_than.empty()) {
-    const auto age = parse_duration(given.older_than);
-    if (!age) return Error{age.error().code, "--older-than: " + age.error().detail};
-    rule.keep_since = real_clock()->wall_now() -
-                      std::chrono::duration_cast<std::chrono::milliseconds>(age.value());
+    TRIAGE_TRY(age, duration_argument("--older-than", given.older_than));
+    rule.keep_since =
+        real_clock()->wall_now() - std::chrono::duration_cast<std::chrono::milliseconds>(age);
   }
   if (!given.keep.empty()) {
     TRIAGE_TRY(number, number_of(given.keep, "--keep"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // triage run: runs any program, supervised, to its end.
 
+#include "arguments/duration_argument.hpp"
 #include "arguments/read_adapter.hpp"
 #include "arguments/read_policy.hpp"
 #include "command.hpp"
@@ -10,7 +11,6 @@
 #include "supervise/workspace/workspace.hpp"
 #include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
-#include "triage/policies/duration.hpp"
 
 #include <memory>
 #include <utility>
@@ -42,18 +42,19 @@ struct RunArguments {
   std::uint64_t open_files = 0;
 };
 
-Result<Duration> duration_of(const std::string& text) {
+// Not given: none.
+Result<Duration> duration_of(const std::string& option, const std::string& text) {
   if (text.empty()) return outcome::success(Duration::zero());
-  return parse_duration(text);
+  return duration_argument(option, text);
 }
 
 Result<supervise::RunSpec> spec_of(const RunArguments& given) {
   supervise::RunSpec spec{.command = given.command};
   TRIAGE_TRY(folder, supervise::current_folder());
   spec.folder = std::move(folder);
-  TRIAGE_TRY(timeout, duration_of(given.timeout));
-  TRIAGE_TRY(idle_timeout, duration_of(given.idle_timeout));
-  TRIAGE_TRY(kill_after, duration_of(given.kill_after));
+  TRIAGE_TRY(timeout, duration_of("--timeout", given.timeout));
+  TRIAGE_TRY(idle_timeout, duration_of("--idle-timeout", given.idle_timeout));
+  TRIAGE_TRY(kill_after, duration_of("--kill-after", given.kill_after));
   spec.timeout = timeout;
   spec.idle_timeout = idle_timeout;
   spec.kill_after = kill_after;
@@ -80,10 +81,11 @@ Result<supervise::RunSpec> spec_of(const RunArguments& given) {
     spec.contract = std::move(text);
   }
   spec.guard = given.guard;
-  TRIAGE_TRY(budget, supervise::parse_budget(given.budget));
-  spec.budget = supervise::over(budget, spec.budget);
+  const auto budget = supervise::parse_budget(given.budget);
+  if (!budget) return Error{budget.error().code, "--budget: " + budget.error().detail};
+  spec.budget = supervise::over(budget.value(), spec.budget);
   if (!given.session.max_wait.empty()) {
-    TRIAGE_TRY(max_wait, parse_duration(given.session.max_wait));
+    TRIAGE_TRY(max_wait, duration_argument("--max-wait", given.session.max_wait));
     spec.max_wait = max_wait;
   }
   TRIAGE_TRY(adapter, adapter_of(given.adapter, given.command.front()));

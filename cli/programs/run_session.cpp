@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run_session.hpp"
 
+#include "arguments/duration_argument.hpp"
 #include "arguments/installed.hpp"
 #include "arguments/open_store.hpp"
 #include "arguments/read_adapter.hpp"
@@ -18,8 +19,8 @@
 #include "triage/policies/duration.hpp"
 #include "triage/stores/redacting.hpp"
 
-#include <cstdio>
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -124,7 +125,7 @@ void declare_session(CLI::App& arguments, SessionArguments& given) {
 Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& given,
                                                      IfMissing missing) {
   if (!given.max_wait.empty()) {
-    TRIAGE_TRYV(parse_duration(given.max_wait));
+    TRIAGE_TRYV(duration_argument("--max-wait", given.max_wait));
   }
   TRIAGE_TRYV(check_open_files());
   TRIAGE_TRY(signals, supervise::Signals::take());
@@ -171,8 +172,8 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .adapter_folder = installed("adapters"),
                                    .shadows = std::move(shadows.folder),
                                    .store_place = std::move(shadows.store),
-                                   .left_out = std::move(shadows.left_out),
                                    .store_option = session->store_option(),
+                                   .left_out = std::move(shadows.left_out),
                                    .shared_workspaces = shadows.shared,
                                    .redactor = redactor,
                                    .on_this_host = as_here(given.instead, session->max_wait_),
@@ -240,21 +241,21 @@ RunOptions RunSession::run_options(const RunId& run) const {
   return options;
 }
 
-std::string RunSession::command(const std::string& words) const {
 std::string RunSession::store_option() const {
   return given_.store.empty() ? "" : " --store " + shell_word(given_.store);
 }
 
+std::string RunSession::command(const std::string& words) const {
   return "`triage " + words + store_option() + "`";
 }
 
 void RunSession::tell(const RunId& run, const char* how, const std::string& said) const {
+  if (given_.quiet) return;
   const std::string sentence = supervisor_->options().redactor->text(said);
   if (given_.json) {
     std::fprintf(stderr, "%s\n",
                  show(Json{{"event", how}, {"run", run}, {"message", sentence}}).c_str());
   } else {
-  if (given_.quiet) return;
     warn(sentence);
   }
 }
@@ -361,12 +362,12 @@ ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result
           " goes on; ";
     }
     tell(run, aborted ? "aborted" : "escalated", text + command("explain " + run) + " tells why");
+    if (!worked && if_ended == IfEnded::repeat) child = recorded_status(run);
   }
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
 }
 
 Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run) {
-    if (!worked && if_ended == IfEnded::repeat) child = recorded_status(run);
   TRIAGE_TRY(reading, store.read(run, {1, 1}));
   if (!reading.records.empty()) {
     const auto body = reading.records.front().body();

@@ -357,3 +357,29 @@ TEST_CASE("no line of a help is wider than 80 characters", "[help]") {
                         "Whether the program goes on with its own session\n                "
                         "              after a failure: auto"));
 }
+
+TEST_CASE("a value that does not fit is refused with its option and what is allowed", "[help]") {
+  const Workshop shop;
+  const auto said = [&](const std::vector<std::string>& option) {
+    const Printed refused = shop.run(option, {"true"});
+    CHECK(refused.status == 2);
+    return refused.error;
+  };
+  for (const char* option : {"--timeout", "--idle-timeout", "--kill-after", "--max-wait"}) {
+    CHECK_THAT(said({option, "1"}), ContainsSubstring(std::string(option) + ": \"1\" is not") &&
+                                        ContainsSubstring("allowed are numbers with a unit"));
+  }
+  CHECK_THAT(said({"--budget", "tokens=x"}), ContainsSubstring("--budget: \"tokens=x\" is not") &&
+                                                 ContainsSubstring("allowed are"));
+  for (const char* option : {"--memory", "--cpu", "--files", "--max-attempts", "--start-ups"}) {
+    CHECK_THAT(said({option, "x"}), ContainsSubstring(std::string(option) + ": Value x not in"));
+  }
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"resume", "--due", "--max-wait", "soon"},
+                                             {"worker", "--max-wait", "soon"},
+                                             {"decide", "token", "retry", "--max-wait", "soon"}}) {
+    const Printed refused = shop.triage(line);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("--max-wait: \"soon\" is not"));
+  }
+}
