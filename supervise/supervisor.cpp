@@ -31,13 +31,6 @@ std::string base_name(const std::string& program) {
   return std::filesystem::path(program).filename().string();
 }
 
-// "/outer/inner/": the tokens of the attempts that this process is part of, and the new one's.
-std::string lineage(const std::string& token) {
-  const char* outer = std::getenv(lineage_variable);
-  const std::string before = outer == nullptr || *outer != '/' ? "/" : outer;
-  return before + token + "/";
-}
-
 // This process's environment with some variables set.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& set) {
   std::vector<std::string> all;
@@ -141,7 +134,7 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
       {"TRIAGE_FD", std::to_string(plan.inherited_as)},
       {"NOTIFY_SOCKET", protocol.notify_path()},
       {"TRIAGE_ADAPTER", live.adapted().reads() ? live.adapted().adapter_name() : ""},
-      {lineage_variable, lineage(token)}};
+      {lineage_variable, lineage_with(token)}};
   if (spec.idle_timeout > Duration::zero()) {  // Source: sd_watchdog_enabled(3).
     variables["WATCHDOG_USEC"] = std::to_string(
         std::chrono::duration_cast<std::chrono::microseconds>(spec.idle_timeout).count());

@@ -4,6 +4,7 @@
 #include "arguments/key_value.hpp"
 #include "arguments/open_store.hpp"
 #include "arguments/store_argument.hpp"
+#include "arguments/store_place.hpp"
 #include "command.hpp"
 #include "programs/run_session.hpp"
 #include "render/output.hpp"
@@ -81,7 +82,10 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
   TRIAGE_TRY(file, read_workflow_file(given.file));
   std::error_code failed;
   const auto folder = std::filesystem::absolute(given.file, failed).parent_path();
-  auto works_made = works_of(file, folder.string(), redactor);
+  // Without a place for it nothing is run; whoever opens it tells why.
+  const auto store = given.store.empty() ? default_store() : Result<std::string>(given.store);
+  auto works_made =
+      works_of(file, folder.string(), redactor, store ? store_place(store.value()) : "");
   if (!works_made) {
     return Error{works_made.error().code, printable(given.file) + ": " + works_made.error().detail};
   }

@@ -4,11 +4,13 @@
 #include "supervise/attempt/verdict.hpp"
 #include "supervise/process/child.hpp"
 #include "supervise/process/file_descriptor.hpp"
+#include "supervise/process/leftovers.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -45,7 +47,11 @@ Result<Child> start(const ProgramRun& run, Pipes& pipes) {
   plan.program = std::move(program);
   plan.arguments = run.command;
   plan.folder = run.folder;
-  for (char** one = environ; *one != nullptr; ++one) plan.environment.emplace_back(*one);
+  const std::string own = std::string(supervise::lineage_variable) + "=";
+  for (char** one = environ; *one != nullptr; ++one) {
+    if (!std::string_view(*one).starts_with(own)) plan.environment.emplace_back(*one);
+  }
+  plan.environment.push_back(own + run.lineage);
   plan.in = pipes.in.read.get();
   plan.out = pipes.out.write.get();
   plan.error = pipes.error.write.get();

@@ -16,6 +16,7 @@ struct ProgramRun {
   std::vector<std::string> command{};  // The program first, found as a shell would.
   std::string folder{};
   std::string in{};
+  std::string lineage{};             // The value of supervise::lineage_variable.
   std::optional<TimePoint> until{};  // When it is killed, with everything it started.
   std::stop_token stop{};            // Likewise.
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The agents of a workflow file: their input, and handling their output.
 #include "placeholders.hpp"
+#include "programs/command_lineage.hpp"
 #include "programs/run_program.hpp"
 #include "supervise/process/child.hpp"
 #include "triage/detail/try.hpp"
@@ -61,9 +62,18 @@ Error fail(Context& context, const Redactor& redactor, Failure failure) {
 bool is_cut_off(const Context& context) { return context.stop_token().stop_requested(); }
 Error cut_off() { return {Errc::cancelled, "the agent was stopped at its work"}; }
 
-Result<Json> run_command(const AgentSpec& spec, const std::string& folder, const Json& defaults,
-                         const Redactor& redactor, const TaskInput& task, Context& context) {
-  const Told what = told(task.description, defaults, context);
+// What all commands of a file are run with.
+struct CommandSetting {
+  std::string folder{};
+  Json defaults{};
+  std::shared_ptr<const Redactor> redactor{};
+  std::shared_ptr<CommandLineage> lineage{};
+};
+
+Result<Json> run_command(const AgentSpec& spec, const CommandSetting& setting,
+                         const TaskInput& task, Context& context) {
+  const Redactor& redactor = *setting.redactor;
+  const Told what = told(task.description, setting.defaults, context);
   Json before = Json::object();
   for (const auto& one : task.context) before[one.task] = one.output;
   const Json in{{"task", task.id},
@@ -71,9 +81,11 @@ Result<Json> run_command(const AgentSpec& spec, const std::string& folder, const
                 {"inputs", what.inputs},
                 {"context", std::move(before)},
                 {"run", context.run_id()}};
+  TRIAGE_TRY(lineage, setting.lineage->of(context.run_id()));
   auto ran = run_program({.command = spec.command,
-                          .folder = folder,
+                          .folder = setting.folder,
                           .in = show(in) + "\n",
+                          .lineage = std::move(lineage),
                           .until = context.deadline(),
                           .stop = context.stop_token()});
   if (!ran) return std::move(ran).error();
@@ -192,8 +204,11 @@ std::string with_inputs(const std::string& text, const Json& defaults, const Con
 }
 
 Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder,
-                            const std::shared_ptr<const Redactor>& redactor) {
+                            const std::shared_ptr<const Redactor>& redactor,
+                            const std::string& store_place) {
   AgentWorks works;
+  const CommandSetting setting{folder, file.inputs, redactor,
+                               std::make_shared<CommandLineage>(store_place)};
   for (const auto& [name, spec] : file.agents) {
     if (!spec.command.empty()) {
       if (const auto found = supervise::find_program(spec.command.front(), folder); !found) {
@@ -202,9 +217,8 @@ Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder,
                                                  "; allowed is a program that can be run from " +
                                                  printable(folder)};
       }
-      works[name] = [spec = spec, folder, inputs = file.inputs, redactor](const TaskInput& task,
-                                                                          Context& context) {
-        return run_command(spec, folder, inputs, *redactor, task, context);
+      works[name] = [spec = spec, setting](const TaskInput& task, Context& context) {
+        return run_command(spec, setting, task, context);
       };
       continue;
     }

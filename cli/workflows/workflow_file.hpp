@@ -98,9 +98,11 @@ using AgentWork =
     std::function<Result<Json>(const workflow::TaskInput& task, workflow::Context& context)>;
 using AgentWorks = std::map<std::string, AgentWork, std::less<>>;
 // Functions that run the commands and call the endpoints, by agent. folder: for the commands.
-// redactor: for the texts of failures. Errors: Errc::not_found for a missing key.
+// redactor: for the texts of failures. store_place: of the runs. Errors: Errc::not_found for a
+// missing key.
 [[nodiscard]] Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder,
-                                          const std::shared_ptr<const Redactor>& redactor);
+                                          const std::shared_ptr<const Redactor>& redactor,
+                                          const std::string& store_place);
 
 // Replaces each {{key}} in a text by the run's input, else by `defaults`.
 [[nodiscard]] std::string with_inputs(const std::string& text, const Json& defaults,

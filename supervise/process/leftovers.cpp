@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <vector>
@@ -198,6 +199,12 @@ Result<void> kill_and_wait(pid_t pid, const ProcessMark& mark) {
 }
 
 }  // namespace
+
+std::string lineage_with(const std::string& token) {
+  const char* outer = std::getenv(lineage_variable);
+  const std::string before = outer == nullptr || *outer != '/' ? "/" : outer;
+  return before + token + "/";
+}
 
 Result<ProcessMark> mark_of(pid_t pid) {
   const auto found = stat_of(pid);

@@ -19,6 +19,8 @@ namespace triage::inline v0_1::supervise {
 // The environment variable that all processes of an attempt inherit: the tokens of the attempt and
 // of those around it, separated by slashes.
 inline constexpr const char* lineage_variable = "TRIAGE_LINEAGE";
+// Its value for an attempt that this process begins: "/outer/inner/".
+[[nodiscard]] std::string lineage_with(const std::string& token);
 
 // Identifies the leader of an attempt's process group: process numbers are reused, but not with the
 // same start time in the same boot.

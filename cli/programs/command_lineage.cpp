@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "command_lineage.hpp"
+
+#include "supervise/process/leftovers.hpp"
+#include "triage/detail/fnv1a.hpp"
+#include "triage/detail/try.hpp"
+
+#include <unistd.h>
+
+namespace triage::inline v0_1::cli {
+
+Result<std::string> CommandLineage::of(const RunId& run) {
+  const std::string token = "w" + std::to_string(detail::fnv1a(store_place_ + "\n" + run));
+  const std::scoped_lock lock(mutex_);  // None begins before all that is left has ended.
+  if (!begun_.contains(run)) {
+    TRIAGE_TRY(mark, supervise::mark_of(::getpid()));
+    mark.pid = 0;  // No group: each command has its own.
+    mark.token = token;
+    TRIAGE_TRYV(supervise::end_leftovers(mark));
+    begun_.insert(run);
+  }
+  return supervise::lineage_with(token);
+}
+
+}  // namespace triage::inline v0_1::cli
