@@ -13,6 +13,7 @@
 #include "supervise/spec/redaction.hpp"
 #include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/observer.hpp"
 #include "workflows/going_on.hpp"
 #include "workflows/told_events.hpp"
 #include "workflows/workflow_file.hpp"
@@ -24,6 +25,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -265,6 +267,7 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
        .store = store.value(),
        .threads = given.threads,
        .stop_token = end.get_token(),
+       .observer = observe(tell_lost_store),
        .on_event = [&redactor, tasks = prepared.value().has_tasks()](const auto& event) {
          tasks ? tell_task(event, *redactor) : tell_event(event, *redactor);
        }});
@@ -287,7 +290,7 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   const std::string next =
       how_to_go_on(command, prepared.value().file, error, *store.value(), pending);
   if (!next.empty()) warn(next);
-  return report({error.code, redactor->text(in_one_line(error.message()))});
+  return report({error.code, redactor->text(in_one_line(said(error)))});
 }
 
 }  // namespace

@@ -22,11 +22,15 @@ using workflow::WorkflowEventKind;
 
 constexpr std::size_t longest_told = 200;
 
-void tell(std::string_view kind, const std::string& executor, const std::string& what) {
-  const std::string text = executor + " " + shorten(what, longest_told);
+void tell_line(const std::string& text, Json line) {
   if (!asked_for_json()) return warn(text);
-  const Json line{{"event", kind}, {"executor", executor}, {"message", text}};
+  line["message"] = text;
   std::fprintf(stderr, "%s\n", show(line).c_str());
+}
+
+void tell(std::string_view kind, const std::string& executor, const std::string& what) {
+  tell_line(executor + " " + shorten(what, longest_told),
+            {{"event", kind}, {"executor", executor}});
 }
 
 std::string names_in(const Json& value, const char* key) {
@@ -43,6 +47,10 @@ Json ending_in(const WorkflowEvent& event) {
 
 }  // namespace
 
+std::string said(const Error& error) {
+  return error.unstored_value<Json>() ? error.detail : error.message();
+}
+
 void tell_event(const WorkflowEvent& event, const Redactor& redactor) {
   std::string what;
   if (event.kind == WorkflowEventKind::executor_started) what = "begins";
@@ -50,7 +58,7 @@ void tell_event(const WorkflowEvent& event, const Redactor& redactor) {
   if (event.kind == WorkflowEventKind::executor_reused) what = "had finished before";
   if (event.kind == WorkflowEventKind::executor_failed) {
     const std::string why = event.value.is_string() ? event.value.get<std::string>() : "";
-    what = "failed: " + redactor.text(event.error ? event.error->message() : why);
+    what = "failed: " + redactor.text(event.error ? said(*event.error) : why);
   }
   if (event.kind == WorkflowEventKind::join_left_waiting) {
     what = "was left waiting for " + names_in(event.value, "waits_for") + " and did not get what " +
@@ -71,6 +79,12 @@ void tell_task(const WorkflowEvent& event, const Redactor& redactor) {
     return tell(to_string(WorkflowEventKind::executor_completed), event.executor, "has finished");
   }
   if (event.kind != WorkflowEventKind::executor_completed) tell_event(event, redactor);
+}
+
+void tell_lost_store(const Event& event) {
+  if (event.kind != EventKind::store_detached || event.error == nullptr) return;
+  tell_line("the store failed, so nothing more begins: " + printable(event.error->detail),
+            {{"event", to_string(event.kind)}});
 }
 
 AgentWorks telling_works(AgentWorks works) {

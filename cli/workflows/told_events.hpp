@@ -3,12 +3,21 @@
 // What `triage workflow run` tells while it runs, at once and on standard error: standard output is
 // for results.
 
+#include "triage/error.hpp"
+#include "triage/observer.hpp"
 #include "triage/redaction.hpp"
 #include "triage/workflow/events.hpp"
 #include "workflow_file.hpp"
 
+#include <string>
+
 namespace triage::inline v0_1::cli {
 
+// An error without the advice for programs, which get the value that was not stored.
+[[nodiscard]] std::string said(const Error& error);
+
+// That the run's store is lost. What is at work then may take its time.
+void tell_lost_store(const Event& event);
 // Of a graph's executors.
 void tell_event(const workflow::WorkflowEvent& event, const Redactor& redactor);
 // Of tasks: one that is left out because of another is a delivery like any other, but nobody has

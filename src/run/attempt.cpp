@@ -197,8 +197,9 @@ std::stop_token cancel_token(const Attempt& attempt) {
   return attempt.stop_token();
 }
 
-void store_now(Attempt& attempt) {
-  if (const AttemptUse use(attempt); use) use.run().store_now(use.number());
+Result<void> store_now(Attempt& attempt) {
+  if (const AttemptUse use(attempt); use) return use.run().store_now(use.number());
+  return outcome::success();
 }
 
 Result<Compaction> compact_now(Attempt& attempt, const CompactionRule& rule) {

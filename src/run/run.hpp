@@ -95,7 +95,7 @@ class Run {
   void remove_state(int attempt, std::string_view key);
   void replace_state(int attempt, Json state);
   void record_usage(int attempt, const Usage& usage);
-  void store_now(int attempt);
+  Result<void> store_now(int attempt);
   Result<Compaction> compact_now(int attempt, const CompactionRule& rule);
   Result<void> forget_checkpoints(int attempt, std::span<const CheckpointInfo> labelled);
   void set_contract(int attempt, AgentContract contract);
@@ -224,7 +224,7 @@ class Run {
   // True if there is an error, which then sticks. The caller holds mutex_.
   bool refused(Result<void>& checked);
   // Unlocks, then writes as the write mode asks. now: as if it were immediate.
-  void write_through(int attempt, Lock lock, bool now = false);
+  void write_through(int attempt, Lock lock);
 
   // --- run_loop.cpp
   Attempt& open_attempt();

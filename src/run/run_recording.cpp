@@ -139,7 +139,7 @@ void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failur
   b.child_at = b.journal.last();
 }
 
-void Run::write_through(int attempt, Lock lock, bool now) {
+void Run::write_through(int attempt, Lock lock) {
   const RunWriter& writer = data_->writer;
   // Before it is full, so that a store that fails once is tried again in time.
   const bool full =
@@ -148,18 +148,21 @@ void Run::write_through(int attempt, Lock lock, bool now) {
   const std::optional<Error> failed = data_->detached ? std::nullopt : writer.failure;
   lock.unlock();
   if (failed) notice_failure(*failed);
-  now = now || core_.options.write_mode == WriteMode::immediate;
-  if ((full || now) && due) {
+  if ((full || core_.options.write_mode == WriteMode::immediate) && due) {
     if (Result<void> drained = drain_or_degrade(); !drained)
       stick(attempt, std::move(drained).error());
   }
 }
 
-void Run::store_now(int attempt) {
-  Lock lock(mutex_);
-  if (is_late(attempt) || !has_store()) return;
-  if (data_->started && data_->writer.durable >= data_->writer.queued) return;
-  write_through(attempt, std::move(lock), true);
+Result<void> Run::store_now(int attempt) {
+  {
+    const Lock lock(mutex_);
+    if (is_late(attempt) || !has_store()) return outcome::success();
+    if (data_->started && data_->writer.durable >= data_->writer.queued) return outcome::success();
+  }
+  Result<void> drained = drain_or_degrade();  // Even if the store's thread has just failed.
+  if (!drained) stick(attempt, drained.error());
+  return drained;
 }
 
 Result<Compaction> Run::compact_now(int attempt, const CompactionRule& rule) {

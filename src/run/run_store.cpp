@@ -136,7 +136,8 @@ Result<void> Run::drain_or_degrade() {
 
 // For an error that ends the run, perhaps before its attempt's failure was classified.
 void Run::name_failure(Error& error) {
-  if (data_->failure().text.empty()) return;
+  const std::string& failure = data_->failure().text;
+  if (failure.empty() || failure == error.detail) return;  // It may be the store's own.
   if (data_->classified_attempt != attempt_) {
     data_->context().classification = {};
     complete_context();

@@ -191,8 +191,7 @@ Result<std::unique_ptr<SQLite::Database>> connect(const std::string& path,
   add_checksum_function(*database);
   if (exclusive) database->exec("PRAGMA locking_mode = EXCLUSIVE");
   if (!in_memory && !options.read_only && sqlite3_db_readonly(database->getHandle(), "main") == 1) {
-    return refused(Errc::io, path,
-                   "cannot be written; change its permissions, or open it with read_only = true");
+    return refused(Errc::io, path, "cannot be written; change its permissions");
   }
   return outcome::success(std::move(database));
 }

@@ -23,16 +23,14 @@ Error sqlite_error(const SQLite::Exception& e, std::string_view name, std::strin
       return {Errc::io, text + "no room is left for the file; free some and try again: " + reason};
     case SQLITE_READONLY:
       if (e.getErrorCode() == SQLITE_READONLY_DBMOVED) return {Errc::io, text + e.what()};
-      return {Errc::io, text +
-                            "the file or its folder cannot be written; change its permissions, "
-                            "or open it with read_only = true: " +
-                            reason};
+      return {Errc::io,
+              text + "the file or its folder cannot be written; change its permissions: " + reason};
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return {Errc::io, text +
                             "the file cannot be opened; the file and its folder must be "
-                            "accessible, and writable unless read_only = true: " +
+                            "accessible, and writable unless it is only read: " +
                             reason};
     case SQLITE_TOOBIG:
       return {Errc::invalid_argument, text + "a value is larger than SQLite allows: " + reason};

@@ -286,25 +286,24 @@ TEST_CASE("a checkpoint that cannot be stored is an event, and the next one carr
   const auto below = memory();
   const auto store = std::make_shared<Moody>(below);
   const auto graph = built(WorkflowBuilder("w")
-                               .executor("a", stateless([&](const int& n) {
-                                           store->down = true;
-                                           return n + 1;
-                                         }))
-                               .executor("b", stateless([&](const int& n) {
-                                           store->down = false;
-                                           return n + 1;
-                                         }))
+                               .executor("a", [](const int& n) { return n + 1; })
+                               .executor("b", [](const int& n) { return n + 1; })
                                .start("a")
                                .edge("a", "b"));
   std::vector<WorkflowEvent> failed;
   std::vector<WorkflowEvent> ended;
-  WorkflowRun run(graph,
-                  {.run_id = "w", .store = store, .threads = 1, .on_event = [&](const auto& event) {
-                     if (event.kind == WorkflowEventKind::checkpoint_save_failed)
-                       failed.push_back(event);
-                     if (event.kind == WorkflowEventKind::superstep_completed)
-                       ended.push_back(event);
-                   }});
+  WorkflowRun run(
+      graph, {.run_id = "w", .store = store, .threads = 1, .on_event = [&](const auto& event) {
+                // Its result is stored.
+                const bool a_ended =
+                    event.kind == WorkflowEventKind::executor_completed && event.executor == "a";
+                if (a_ended) store->down = true;
+                if (event.kind == WorkflowEventKind::checkpoint_save_failed) {
+                  failed.push_back(event);
+                  store->down = false;
+                }
+                if (event.kind == WorkflowEventKind::superstep_completed) ended.push_back(event);
+              }});
   const auto result = run.run(1);
   REQUIRE_OK(result);
   CHECK(result.value().value() == 3);

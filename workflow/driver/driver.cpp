@@ -4,14 +4,12 @@
 #include "lending_clock.hpp"
 #include "records/compatible.hpp"
 #include "triage/detail/cancel_token.hpp"
-#include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
-using triage::detail::store_now;
 
 Driver::Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs,
                Attempt& attempt, const DriverOptions& options)
@@ -65,8 +63,7 @@ Result<void> Driver::load(Driven& driven) {
   });
   compare_resources();
   TRIAGE_TRYV(load_answers());
-  store_now(attempt_);
-  return outcome::success();
+  return store();
 }
 
 // A rollback does not bring back the answers that a restore has dropped.
@@ -192,7 +189,7 @@ Result<bool> Driver::end_superstep() {
   const bool more = scheduler_.advance();
   if (!more) drop_unreached();
   superstep_ended(superstep);
-  store_now(attempt_);  // Nothing begins with what could get lost.
+  TRIAGE_TRYV(store());  // Nothing begins with what could get lost.
   return outcome::success(more);
 }
 
@@ -318,7 +315,10 @@ Result<void> Driver::collect() {
     const std::scoped_lock lock(mutex_);
     ended.swap(ended_);
   }
-  if (is_awaited(ended)) store_now(attempt_);
+  if (auto stored = is_awaited(ended) ? store() : outcome::success(); !stored) {
+    for (const Ended& one : ended) scheduler_.leave(one.delivery);  // It has led to nothing.
+    return stored;
+  }
   Result<void> settled = outcome::success();
   for (Ended& one : ended) {
     Result<void> done = settle(std::move(one));

@@ -159,6 +159,8 @@ class Driver {
   void ask_for_decision(Ended& ended, const RecoveryAction& wanted, const std::string& failure);
   [[nodiscard]] Decided decided_so_far(const Delivery& delivery) const;
   [[nodiscard]] static bool take_decision(Ended& ended, const Decided& so_far);
+  // All that has ended so far. Once that fails nothing begins any more, and the run ends.
+  [[nodiscard]] Result<void> store();
   void store_ended(Ended& ended);
   [[nodiscard]] Json stored_form(const Ended& ended, Shrunk shrunk) const;
   void store_finished(const Ended& ended);
@@ -226,9 +228,10 @@ class Driver {
   std::vector<std::string> failed_tasks_{};  // That were recorded as failed, with why.
   std::vector<Viewed> views_{};
   std::vector<std::size_t> called_{};  // In this superstep.
-  // Nothing more may start: the budget is spent, or the deadline has passed.
+  // Nothing more may start: the budget is spent, the deadline has passed, or the store has failed.
   std::atomic<bool> spent_{false};
   std::atomic<bool> late_{false};
+  std::atomic<bool> unstored_{false};
   bool verify_ = false;       // Some of what is stored may be outdated.
   bool retrying_ = false;     // … because something failed, and that is stored.
   std::size_t doubtful_ = 0;  // Deliveries stored before that have not been looked at since.

@@ -4,6 +4,7 @@
 #include "triage/agent.hpp"
 #include "triage/detail/counted.hpp"
 #include "triage/detail/joined.hpp"
+#include "triage/detail/store_now.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -52,7 +53,13 @@ AgentOptions outer_options(std::string workflow, std::shared_ptr<CheckpointStore
           .store = std::move(store),
           .limits = {.max_attempts = no_limit, .max_attempts_per_type = no_limit},
           .write_mode = WriteMode::background,
-          .on_store_error = OnStoreError::degrade};
+          .on_store_error = OnStoreError::fail};
+}
+
+Result<void> Driver::store() {
+  Result<void> stored = triage::detail::store_now(attempt_);
+  if (!stored) unstored_ = true;
+  return stored;
 }
 
 // Of several, the first in the order of executors; the others are in the trajectory.
@@ -89,7 +96,7 @@ bool Driver::is_late() {
 
 // Called before each delivery that would start.
 bool Driver::may_begin() {
-  if (is_late()) return false;
+  if (unstored_ || is_late()) return false;
   if (!options_.budget) return true;
   // Given back at once: what the executor needs, it reserves itself.
   const Usage least{.input_tokens = 1, .cost_usd = least_cost_usd};

@@ -3,13 +3,11 @@
 #include "base/json_words.hpp"
 #include "driver.hpp"
 #include "records/compatible.hpp"
-#include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
-using triage::detail::store_now;
 
 namespace {
 
@@ -80,7 +78,7 @@ Result<void> Driver::migrate(const Delivery& next) {
   options_.known_parts[part] = body_.fingerprint().at(part);
   attempt_.update_state(Json{{std::string(migrated_prefix) + node.path, migrated},
                              {std::string(parts_key), options_.known_parts}});
-  store_now(attempt_);
+  TRIAGE_TRYV(store());
   migrated_.insert_or_assign(next.node, migrated);
   return take_migrated(after, migrated);
 }

@@ -6,13 +6,11 @@
 #include "driver.hpp"
 #include "records/compatible.hpp"
 #include "schedule/router.hpp"
-#include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
 
 namespace triage::inline v0_1::workflow::detail {
-using triage::detail::store_now;
 
 // What is tried again may end differently, and then what was derived from it does not count.
 // Stored, because the run may be interrupted when only the first of these has been tried again.
@@ -312,7 +310,7 @@ void Driver::store_ended(Ended& ended) {
   const bool failed = ended.thrown != nullptr || ended.error.has_value();
   const bool opened = ended.status == Status::parked && store_asked(ended);
   if (ended.status == Status::done) store_finished(ended);
-  if (!stores_soon_ || options_.on_event) store_now(attempt_);
+  if ((!stores_soon_ || options_.on_event) && !store()) return;
   if (options_.on_event) {
     tell(ended, ended.status == Status::parked   ? Ran::waits
                 : ended.status == Status::failed ? Ran::failed

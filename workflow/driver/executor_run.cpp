@@ -7,7 +7,6 @@
 #include "schedule/router.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/joined.hpp"
-#include "triage/detail/store_now.hpp"
 #include "triage/detail/try.hpp"
 
 #include <set>
@@ -132,8 +131,7 @@ void Driver::ask_for_decision(Ended& ended, const RecoveryAction& wanted,
   ended.asked = {std::move(asked)};
   ended.decides = true;
   const bool opened = store_asked(ended);
-  triage::detail::store_now(attempt_);
-  if (opened) {
+  if (store() && opened) {
     checkpoints_.happened(CheckpointTrigger::request_opened, ended.delivery.node, occurrence);
   }
 }
