@@ -28,10 +28,23 @@ export function recovery() {
   return path ? JSON.parse(readFileSync(path, "utf8")) : null;
 }
 
+function refuse(why) {
+  throw new Refused("invalid_argument", "a line cannot be read: " + why);
+}
+
+// JSON.stringify writes NaN and Infinity as null.
+function textOf(value) {
+  const text = JSON.stringify(value);
+  if (text?.includes("null")) {
+    JSON.stringify(value, (_, one) => (typeof one === "number" && !Number.isFinite(one) ? refuse(`${one} is no JSON`) : one));
+  }
+  return text;
+}
+
 // JSON.stringify writes 1e20 as a whole number, but of more than 64 bits, which the supervisor refuses because it would not come back
 // as it was. As 1e+20 it does.
 function lineOf(message) {
-  const text = JSON.stringify(message);
+  const text = textOf(message);
   if (!/\d{19}/.test(text)) return text + "\n";
   const mark = randomUUID();
   const tooLarge = (value) => Number.isInteger(value) && (value >= 2 ** 64 || value <= -(2 ** 63));
@@ -41,9 +54,6 @@ function lineOf(message) {
 
 // Lines that the supervisor could not read are refused here: its answer would not say which line it means.
 function checked(line) {
-  const refuse = (why) => {
-    throw new Refused("invalid_argument", "a line cannot be read: " + why);
-  };
   if (Buffer.byteLength(line) > 2 ** 24) refuse("it has more than 16 MB");
   // JSON.stringify escapes a half of a pair, and nothing else so.
   if (/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(line)) refuse("half of a surrogate pair is no UTF-8");
@@ -180,7 +190,7 @@ export class Supervisor {
     }
     let result, line, problem;
     try {
-      result = JSON.parse(JSON.stringify(returned ?? null));
+      result = JSON.parse(textOf(returned ?? null));
       line = checked(lineOf({ effect_done: { key, result } }));
     } catch (error) {
       problem = error;

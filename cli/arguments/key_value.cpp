@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "key_value.hpp"
 
-#include "supervise/protocol/protocol_records.hpp"
+#include "exact_json.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
@@ -9,11 +9,8 @@
 namespace triage::inline v0_1::cli {
 
 Result<Json> value_of(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  if (value.is_discarded()) return Json(text);
-  const std::string_view number = supervise::integer_beyond_64_bits(text);
-  if (!number.empty()) return supervise::too_large(number);
-  return value;
+  TRIAGE_TRY(value, exact_json(text));
+  return value ? *std::move(value) : Json(text);
 }
 
 Result<Json> object_of(std::string_view option, const std::vector<std::string>& pairs) {

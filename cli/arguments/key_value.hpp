@@ -11,8 +11,7 @@
 
 namespace triage::inline v0_1::cli {
 
-// A JSON value, or the text itself if it is not JSON. Errors: Errc::invalid_argument for a whole
-// number of more than 64 bits.
+// A JSON value, or the text itself if it is not JSON. Errors: those of exact_json().
 [[nodiscard]] Result<Json> value_of(const std::string& text);
 // option: the one whose values these are, for messages. Errors: likewise, and for a malformed pair
 // or a key that is given twice.

@@ -2,10 +2,10 @@
 #include "operated_run.hpp"
 
 #include "command.hpp"
+#include "exact_json.hpp"
 #include "open_store.hpp"
 #include "run_argument.hpp"
 #include "store_argument.hpp"
-#include "supervise/protocol/protocol_records.hpp"
 #include "triage/detail/try.hpp"
 
 #include <cstdlib>
@@ -47,12 +47,8 @@ Result<OpenedRun> open_run(const OperatedRun& given) {
 
 Result<Json> optional_json(const std::string& text, std::string_view name) {
   if (text.empty()) return Json();
-  Json value = Json::parse(text, nullptr, false);
-  if (!value.is_discarded()) {
-    const auto number = supervise::integer_beyond_64_bits(text);
-    if (!number.empty()) return supervise::too_large(number);
-    return value;
-  }
+  TRIAGE_TRY(value, exact_json(text));
+  if (value) return *std::move(value);
   return Error{Errc::invalid_argument, std::string(name) + " is not JSON: " + quoted_start(text) +
                                            "; a text stands in quotes: '\"yes\"'"};
 }

@@ -3,9 +3,9 @@
 // What `triage workflow run` tells while it runs, at once and on standard error: standard output is
 // for results.
 
-#include "triage/error.hpp"
 #include "triage/observer.hpp"
 #include "triage/redaction.hpp"
+#include "triage/result.hpp"
 #include "triage/workflow/events.hpp"
 #include "workflow_file.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The agents of a workflow file: their input, and handling their output.
+#include "arguments/exact_json.hpp"
 #include "placeholders.hpp"
 #include "programs/command_lineage.hpp"
 #include "programs/run_program.hpp"
@@ -104,8 +105,14 @@ Result<Json> run_command(const AgentSpec& spec, const CommandSetting& setting,
                              ? "the command exited with status " + std::to_string(end.status)
                              : end.error_tail});
   }
-  Json out = Json::parse(end.out, nullptr, false);
-  if (!out.is_discarded()) return outcome::success(std::move(out));
+  auto out = exact_json(end.out);
+  if (!out) {
+    return context.fail({.text = "the command's output would not be kept as it is: " +
+                                 redactor.text(out.error().detail),
+                         .type = FailureType::schema_mismatch,
+                         .reason = "output_inexact"});
+  }
+  if (out.value()) return outcome::success(*std::move(out).value());
   return context.fail({.text = "the command printed no JSON: " + beginning(end.out, redactor),
                        .type = FailureType::schema_mismatch,
                        .reason = "output_no_json"});

@@ -285,9 +285,9 @@ for (const one of [again, kept]) console.log(JSON.stringify(one) === JSON.string
 }
 
 TEST_CASE("a number that JSON lacks is refused by the client", "[clients]") {
-  if (!has_python()) return;
-  const Workshop shop;
-  const Printed printed = with_client(shop, "python3", "a.py", R"(
+  if (has_python()) {
+    const Workshop shop;
+    const Printed printed = with_client(shop, "python3", "a.py", R"(
 from triage_client import Supervisor
 with Supervisor() as triage:
     try:
@@ -296,9 +296,26 @@ with Supervisor() as triage:
         print("refused")
     triage.step("on")
 )");
-  INFO(printed.error);
-  CHECK(printed.status == 0);
-  CHECK(printed.out == "refused\n");
+    INFO(printed.error);
+    CHECK(printed.status == 0);
+    CHECK(printed.out == "refused\n");
+  }
+  if (has_node()) {
+    const Workshop shop;
+    const Printed printed = with_client(shop, "node", "a.mjs", R"(
+const { Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+await triage.updateState({ a: 1, b: null });
+await triage.updateState({ a: { of: [NaN] } }).catch((error) => console.log(error.message));
+await triage.step("on", { tool_output: -Infinity }).catch((error) => console.log(error.code));
+console.log(JSON.stringify(await triage.state()));
+)");
+    INFO(printed.error);
+    CHECK(printed.status == 0);
+    CHECK(printed.out ==
+          "invalid_argument: a line cannot be read: NaN is no "
+          "JSON\ninvalid_argument\n{\"a\":1,\"b\":null}\n");
+  }
 }
 
 TEST_CASE("a line that the supervisor cannot read is refused, and the client goes on",

@@ -89,7 +89,7 @@ with Supervisor() as triage:
 const { Supervisor } = await import(process.env.CLIENT);
 const triage = await Supervisor.connect();
 const deep = JSON.parse("[".repeat(300) + "]".repeat(300));
-for (const [n, result] of ["\ud800", 10n, deep, "x".repeat(17_000_000)].entries()) {
+for (const [n, result] of ["\ud800", 10n, deep, NaN, { a: [-Infinity] }, "x".repeat(17_000_000)].entries()) {
   await triage.effect("e" + n, () => result).catch((error) => console.log(error.name));
   const kept = await triage.effect("e" + n, () => { throw new Error("again"); });
   if (!kept.startsWith("the result could not be kept: ")) throw new Error(kept);
@@ -97,8 +97,8 @@ for (const [n, result] of ["\ud800", 10n, deep, "x".repeat(17_000_000)].entries(
 )");
     INFO(printed.error);
     CHECK(printed.status == 0);
-    CHECK(std::count(printed.out.begin(), printed.out.end(), '\n') == 4);
-    CHECK(journal_in(shop).effect("e3").status == EffectState::Status::completed);
+    CHECK(std::count(printed.out.begin(), printed.out.end(), '\n') == 6);
+    CHECK(journal_in(shop).effect("e5").status == EffectState::Status::completed);
   }
 }
 

@@ -2,6 +2,7 @@
 // What the agents of a workflow file may give, and what is told of the rest.
 #include "command_kit.hpp"
 #include "support/scripted_server.hpp"
+#include "triage/json.hpp"
 
 #include <string>
 #include <vector>
@@ -29,6 +30,23 @@ TEST_CASE("a command that prints too much is killed, and told so", "[cli][workfl
       with_agent(place, "command: [sh, -c, \"head -c 17000000 /dev/zero; exec sleep 600\"]");
   CHECK(printed.status == 5);
   CHECK_THAT(printed.error, ContainsSubstring("it printed more than 16 MB, the most that is"));
+}
+
+TEST_CASE("what a command prints is kept as it is, or refused", "[cli][workflow]") {
+  const auto printing = [](const std::string& json) {
+    const Place place;
+    return with_agent(place, "command: [echo, '" + json + "']");
+  };
+  const Printed large = printing(R"({"id": 123456789012345678901})");
+  CHECK(large.status == 5);
+  CHECK_THAT(large.error, ContainsSubstring("the number 123456789012345678901 is too large"));
+  const Printed twice = printing(R"([{"a": {"b": 1}, "b": 2}, {"a": 1, "\u0061": 2}])");
+  CHECK(twice.status == 5);
+  CHECK_THAT(twice.error, ContainsSubstring("the key \"a\" is twice in one object"));
+  const std::string exact = R"({"a":{"a":18446744073709551615},"b":[-9223372036854775808,1e+300]})";
+  const Printed kept = printing(exact);
+  CHECK(kept.status == 0);
+  CHECK(Json::parse(kept.out).at("tasks").at(0).at("output").dump() == exact);
 }
 
 TEST_CASE("a text counts whatever an endpoint says of its tokens", "[cli][workflow]") {
