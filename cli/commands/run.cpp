@@ -5,7 +5,7 @@
 #include "arguments/read_adapter.hpp"
 #include "arguments/read_policy.hpp"
 #include "command.hpp"
-#include "documents/failure_json.hpp"
+#include "documents/contract_json.hpp"
 #include "programs/run_session.hpp"
 #include "supervise/process/child.hpp"
 #include "supervise/workspace/workspace.hpp"

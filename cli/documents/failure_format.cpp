@@ -56,11 +56,13 @@ std::vector<std::string> remarks_on_format(const Json& line) {
     }
   }
   if (const auto contract = line.find("contract"); contract != line.end()) {
-    if (is_foreign(*contract, contract_fields)) {
+    if (is_foreign_contract(*contract)) {
       remarks.push_back("The contract has " + none_of(contract_fields));
     }
   }
   return remarks;
 }
+
+bool is_foreign_contract(const Json& contract) { return is_foreign(contract, contract_fields); }
 
 }  // namespace triage::inline v0_1::cli

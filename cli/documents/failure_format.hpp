@@ -17,4 +17,7 @@ namespace triage::inline v0_1::cli {
 // A remark each for steps and for a contract that have fields, but none that is known.
 [[nodiscard]] std::vector<std::string> remarks_on_format(const Json& line);
 
+// Whether the contract has fields, but none that is known.
+[[nodiscard]] bool is_foreign_contract(const Json& contract);
+
 }  // namespace triage::inline v0_1::cli

@@ -2,6 +2,7 @@
 #include "failure_json.hpp"
 
 #include "code_text.hpp"
+#include "contract_json.hpp"
 #include "failure_format.hpp"
 #include "triage/detail/json_depth.hpp"
 #include "triage/detail/try.hpp"
@@ -9,11 +10,8 @@
 #include "triage/record.hpp"
 #include "triage/step.hpp"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
-#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -182,89 +180,6 @@ Result<void> read_steps(const Json& steps, Trajectory& trajectory) {
   return outcome::success();
 }
 
-Result<std::vector<std::string>> read_texts(const Json& object, const char* name) {
-  const Json& values = member(object, name);
-  std::vector<std::string> texts;
-  if (values.is_null()) return outcome::success(std::move(texts));
-  if (!values.is_array()) return refused(name, "is not an array");
-  for (const Json& value : values) texts.push_back(as_text(value));
-  return outcome::success(std::move(texts));
-}
-
-// The first of these names that is present: protocols name the same thing differently.
-const Json& first_member(const Json& object, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    if (const Json& found = member(object, name); !found.is_null()) return found;
-  }
-  return member(object, "");
-}
-
-// "mutates", or the equivalent MCP annotations.
-std::optional<bool> read_mutates(const Json& tool) {
-  if (const Json& told = member(tool, "mutates"); told.is_boolean()) return told.get<bool>();
-  const Json& annotations = member(tool, "annotations");
-  if (!annotations.is_object()) return std::nullopt;
-  if (const Json& reads = member(annotations, "readOnlyHint"); reads.is_boolean()) {
-    return !reads.get<bool>();
-  }
-  if (const Json& destroys = member(annotations, "destructiveHint"); destroys.is_boolean()) {
-    if (destroys.get<bool>()) return true;
-  }
-  return std::nullopt;
-}
-
-// A text is a phrase, {"pattern": …} a regular expression.
-Result<void> read_constraints(const Json& given, AgentContract& contract) {
-  if (given.is_null()) return outcome::success();
-  if (!given.is_array()) return refused("contract.constraints", "is not an array");
-  for (const Json& constraint : given) {
-    if (constraint.is_object() && member(constraint, "pattern").is_string()) {
-      contract.forbidden_patterns.emplace_back(constraint["pattern"].get<std::string>());
-    } else {
-      contract.constraints.push_back(as_text(constraint));
-    }
-  }
-  return outcome::success();
-}
-
-Result<void> read_contract(const Json& given, AgentContract& contract) {
-  if (given.is_null()) return outcome::success();
-  if (!given.is_object()) return refused("contract", "is not an object");
-  const Json& tools = member(given, "tools");
-  if (!tools.is_null() && !tools.is_array()) return refused("contract.tools", "is not an array");
-  for (const Json& tool : tools) {
-    ToolContract promised;
-    if (tool.is_object()) {
-      promised.name = as_text(member(tool, "name"));
-      promised.description = as_text(member(tool, "description"));
-      TRIAGE_TRY(aliases, read_texts(tool, "aliases"));
-      promised.aliases = std::move(aliases);
-      promised.input_schema =
-          first_member(tool, {"input_schema", "inputSchema", "parameters", "schema"});
-      promised.output_schema = first_member(tool, {"output_schema", "outputSchema"});
-      promised.mutates = read_mutates(tool);
-    } else {
-      promised.name = as_text(tool);
-    }
-    if (promised.name.empty()) return refused("contract.tools", "has a tool without a name");
-    contract.tools.push_back(std::move(promised));
-  }
-  TRIAGE_TRYV(read_constraints(member(given, "constraints"), contract));
-  TRIAGE_TRY(subgoals, read_texts(given, "subgoals"));
-  contract.subgoals = std::move(subgoals);
-  contract.output_schema = member(given, "output_schema");
-  const Json& limit = member(given, "context_limit");
-  if (!limit.is_null()) {
-    if (!limit.is_number_unsigned())
-      return refused("contract.context_limit", "is not a whole number");
-    contract.context_limit = limit.get<std::uint64_t>();
-  }
-  if (const auto checked = check_contract(contract); !checked) {
-    return refused("contract." + checked.error().detail, "");
-  }
-  return outcome::success();
-}
-
 nlohmann::ordered_json evidence_json(const Evidence& evidence) {
   nlohmann::ordered_json json{{"source", evidence.source},
                               {"suggests", to_string(evidence.suggests)},
@@ -302,32 +217,14 @@ Result<ReportedFailure> read_reported_failure(std::string_view line, KnownContra
   const Json& contract = member(object, "contract");
   if (known != nullptr && known->given == contract) {
     reported.contract = known->contract;
-  } else {
-    TRIAGE_TRYV(read_contract(contract, reported.contract));
+  } else if (!is_foreign_contract(contract)) {  // Which gives a remark.
+    TRIAGE_TRY(read, read_contract(contract));
+    reported.contract = std::move(read);
     if (known != nullptr) *known = {contract, reported.contract};
   }
   reported.result = member(object, "result");
   reported.remarks = remarks_on_format(object);
   return outcome::success(std::move(reported));
-}
-
-Result<AgentContract> read_contract_text(const std::string& text) {
-  const Json given = Json::parse(text, nullptr, false);
-  if (!given.is_object()) return Error{Errc::invalid_argument, "the contract is not a JSON object"};
-  constexpr std::array keys{"tools", "constraints", "subgoals", "context_limit", "output_schema"};
-  for (const auto& [key, unused] : given.items()) {
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    return Error{Errc::invalid_argument, "contract." + printable(key) +
-                                             " is not known; allowed are tools, constraints, "
-                                             "subgoals, context_limit"};
-  }
-  TRIAGE_TRY(read, read_reported_failure(show(Json{{"contract", given}})));
-  if (!read.contract.output_schema.empty()) {
-    return Error{Errc::invalid_argument,
-                 "contract.output_schema: the result of a program is its exit status, which needs "
-                 "no schema"};
-  }
-  return outcome::success(std::move(read.contract));
 }
 
 std::string classification_line(const Classification& classification) {

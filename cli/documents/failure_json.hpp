@@ -32,12 +32,10 @@ struct KnownContract {
 // contracts with none of their fields give a remark. Codes may be strings starting with the number,
 // and a gRPC status may be a name. Bytes that are not UTF-8 and lone surrogates become U+FFFD.
 // Errors: Errc::invalid_argument if it is not a JSON object, is nested deeper than max_json_depth,
-// has none of these fields, or a field has the wrong type; the text names the field.
+// has none of these fields, a field has the wrong type, or the contract has a member that is not
+// known; the text names the field.
 [[nodiscard]] Result<ReportedFailure> read_reported_failure(std::string_view line,
                                                             KnownContract* known = nullptr);
-
-// Parses an agent's contract, as in the field `contract`. Errors: Errc::invalid_argument.
-[[nodiscard]] Result<AgentContract> read_contract_text(const std::string& text);
 
 // A line without its newline: type, reason, confidence, retry_after_s, critical_step, evidence.
 [[nodiscard]] std::string classification_line(const Classification& classification);

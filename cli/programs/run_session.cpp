@@ -10,7 +10,7 @@
 #include "arguments/store_argument.hpp"
 #include "arguments/store_place.hpp"
 #include "command.hpp"
-#include "documents/failure_json.hpp"
+#include "documents/contract_json.hpp"
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
 #include "render/waiting.hpp"

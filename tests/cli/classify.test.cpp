@@ -279,8 +279,66 @@ TEST_CASE("a contract says which tools change something, in its words or in MCP'
   CHECK(mutates(R"({"name": "a", "annotations": {"readOnlyHint": false}})") == true);
   CHECK(mutates(R"({"name": "a", "annotations": {"destructiveHint": true}})") == true);
   CHECK(mutates(R"({"name": "a", "annotations": {"destructiveHint": false}})") == std::nullopt);
-  CHECK(mutates(R"({"name": "a", "annotations": [1], "mutates": "yes"})") == std::nullopt);
+  CHECK(mutates(R"({"name": "a", "annotations": {}, "mutates": null})") == std::nullopt);
   CHECK(mutates(R"("a")") == std::nullopt);
+}
+
+TEST_CASE("what a contract says and nobody reads is a mistake, with its place and what is allowed",
+          "[cli][classify]") {
+  const auto told = [](const std::string& contract) {
+    const auto read = cli::read_reported_failure("{\"contract\": " + contract + "}");
+    return read ? std::string() : read.error().detail;
+  };
+  const std::string rule =
+      "; allowed is a text that is not empty, or {\"pattern\": a regular expression}";
+  CHECK(told(R"({"constraints": [{"patern": "password is"}]})") ==
+        "contract.constraints[0].patern is not known; allowed are pattern; did you mean "
+        "\"pattern\"?");
+  CHECK(told(R"({"constraints": ["a", ["b"]]})") == "contract.constraints[1] is [\"b\"]" + rule);
+  CHECK(told(R"({"constraints": [5]})") == "contract.constraints[0] is 5" + rule);
+  CHECK(told(R"({"constraints": [""]})") == "contract.constraints[0] is \"\"" + rule);
+  CHECK(told(R"({"constraints": [{}]})") == "contract.constraints[0] is {}" + rule);
+  CHECK(told(R"({"constraints": [{"pattern": ""}]})") ==
+        "contract.constraints[0].pattern is \"\"; allowed is a regular expression");
+  CHECK_THAT(told(R"({"constraints": ["a", {"pattern": "(?=a"}]})"),
+             ContainsSubstring("contract.constraints[1].pattern: the pattern \"(?=a\" is not"));
+  CHECK_THAT(told(R"({"tools": ["a", {"name": "fetch", "input_scema": {}}]})"),
+             ContainsSubstring("contract.tools[1].input_scema is not known; allowed are name,") &&
+                 ContainsSubstring("did you mean \"input_schema\"?"));
+  CHECK(told(R"({"tools": [5]})") ==
+        "contract.tools[0] is 5; allowed is the name of a tool, or an object with its name");
+  CHECK(told(R"({"tools": [{"description": "x"}]})") ==
+        "contract.tools[0] has no name; allowed is a text that is not empty");
+  CHECK(told(R"({"tools": [{"name": "a", "schema": {}, "parameters": {}}]})") ==
+        "contract.tools[0] has parameters and schema; allowed is one of them");
+  CHECK(told(R"({"tools": [{"name": "a", "aliases": ["b", 1]}]})") ==
+        "contract.tools[0].aliases[1] is 1; allowed is a text that is not empty");
+  CHECK(told(R"({"tools": [{"name": "a", "mutates": "yes"}]})") ==
+        "contract.tools[0].mutates is \"yes\"; allowed is true or false");
+  CHECK(told(R"({"tools": [{"name": "a", "annotations": [1]}]})") ==
+        "contract.tools[0].annotations is [1]; allowed is an object");
+  CHECK(told(R"({"subgoals": [1]})") ==
+        "contract.subgoals[0] is 1; allowed is a text that is not empty");
+  CHECK(told(R"({"context_limit": -1})") ==
+        "contract.context_limit is -1; allowed is a whole number, 0 or more");
+  CHECK_THAT(told(R"({"toolz": [], "tools": []})"),
+             ContainsSubstring("contract.toolz is not known; allowed are tools,"));
+}
+
+TEST_CASE("tools of MCP and of requests to models are promised as they are", "[cli][classify]") {
+  const auto reported = cli::read_reported_failure(R"({"contract": {"tools": [
+      {"name": "fetch", "title": "Fetch", "description": "Gets a page.", "icons": [{"src": "a"}],
+       "inputSchema": {"required": ["url"]}, "outputSchema": {"type": "object"},
+       "annotations": {"title": "Fetch", "readOnlyHint": true, "openWorldHint": true},
+       "execution": {"taskSupport": "optional"}, "_meta": {"a/b": 1}},
+      {"type": "function", "name": "save", "parameters": {"type": "object"}, "strict": true},
+      {"name": "look", "input_schema": {"type": "object"}, "cache_control": {"type": "x"}}]}})");
+  REQUIRE(reported);
+  const auto& tools = reported.value().contract.tools;
+  REQUIRE(tools.size() == 3);
+  CHECK(tools[0].description == "Gets a page.");
+  CHECK_FALSE(tools[0].output_schema.empty());
+  for (const ToolContract& tool : tools) CHECK_FALSE(tool.input_schema.empty());
 }
 
 TEST_CASE("classify says how sure it is of the step that is to blame", "[cli][classify]") {

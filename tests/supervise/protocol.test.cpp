@@ -211,6 +211,9 @@ TEST_CASE("a program that breaks its contract is told so, and why it failed", "[
   const Printed misspelt = shop.run({"--contract", shop.file("misspelt.json")}, {"true"});
   CHECK(misspelt.status == 2);
   CHECK_THAT(misspelt.error, ContainsSubstring("contract.tool is not known; allowed are tools,"));
+  std::ofstream(shop.file("inside.json")) << R"({"constraints": [{"patern": "secret"}]})";
+  CHECK_THAT(shop.run({"--contract", shop.file("inside.json")}, {"true"}).error,
+             ContainsSubstring("inside.json: contract.constraints[0].patern is not known"));
 }
 
 TEST_CASE("a budget ends the attempts of a run", "[run][protocol]") {
