@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -38,10 +37,12 @@ void share_of(JsonFields& fields, std::string_view key, double& value) {
   fields.refuse(key, " is " + show(Json(value)) + "; allowed is 0 to 1");
 }
 
+// Of more dollars the sums would end in infinity.
 void price_of(JsonFields& fields, std::string_view key, double& value) {
+  constexpr double most = 1e12;
   fields.read(key, value);
-  if (value >= 0.0 && std::isfinite(value)) return;
-  fields.refuse(key, " is " + show(Json(value)) + "; allowed is 0 or more");
+  if (value >= 0.0 && value <= most) return;
+  fields.refuse(key, " is " + show(Json(value)) + "; allowed is 0 to 1000000000000");
 }
 
 void length_of(JsonFields& fields, std::string_view key, Duration& value) {
@@ -57,6 +58,14 @@ void refuse_longer(JsonFields& fields, std::string_view key, Duration one, std::
   fields.refuse(key, " is " + format_duration(one) + " for each of " + std::to_string(times) + " " +
                          what + "; allowed are " + format_duration(longest) +
                          " together, the longest time that is simulated");
+}
+
+// Of a time after which nothing happens any more.
+void refuse_beyond(JsonFields& fields, std::string_view key, Duration value) {
+  const Duration longest = SimulationOptions().longest;
+  if (value < longest) return;
+  fields.refuse(key, " is " + format_duration(value) + "; allowed is less than " +
+                         format_duration(longest) + ", the longest time that is simulated");
 }
 
 // A table, or a single number for all entries.
@@ -86,6 +95,26 @@ std::optional<HintOdds> read_odds(JsonFields& fields, const std::string& path) {
   return std::nullopt;
 }
 
+// An outage fails every step and ends by itself.
+void read_outage(JsonFields& fields, Trouble& trouble) {
+  const bool lasts = fields.find("lasts") != nullptr;
+  if (lasts) {
+    length_of(fields, "lasts", trouble.lasts.emplace());
+    if (trouble.lasts == Duration::zero()) fields.refuse("lasts", " is 0s; allowed is above 0");
+  }
+  length_of(fields, "from", trouble.from);
+  refuse_beyond(fields, "from", trouble.from);
+  if (!lasts && fields.find("from") != nullptr) {
+    fields.refuse("from", " belongs to an outage, which needs `lasts`, too");
+  }
+  for (const char* key : {"step", "recovers"}) {
+    if (!lasts || fields.find(key) == nullptr) continue;
+    fields.refuse(key,
+                  " changes nothing beside `lasts`: an outage fails every step and ends by "
+                  "itself; allowed is one of the two");
+  }
+}
+
 Result<Trouble> trouble_from_json(const Json& json, const std::string& path) {
   Trouble trouble;
   JsonFields fields(json, path);
@@ -105,12 +134,12 @@ Result<Trouble> trouble_from_json(const Json& json, const std::string& path) {
     }
   }
   share_of(fields, "share", trouble.share);
+  if (trouble.share == 0.0) fields.refuse("share", " is 0; allowed is above 0, up to 1");
   fields.read("step", trouble.step, 0, most_steps);
   fields.read("noticed_after", trouble.noticed_after, 0, most_steps);
   fields.read("repeats", trouble.repeats, 0, most_steps);
-  length_of(fields, "from", trouble.from);
-  if (fields.find("lasts") != nullptr) length_of(fields, "lasts", trouble.lasts.emplace());
   trouble.recovers = read_odds(fields, path);
+  read_outage(fields, trouble);
   TRIAGE_TRYV(fields.finish());
   return outcome::success(std::move(trouble));
 }
@@ -139,6 +168,20 @@ void read_effect(JsonFields& fields, ScriptedAgent& agent) {
   }
 }
 
+// A fault that never happens, or whose delay no world outlasts.
+Result<void> refuse_vain(const FaultRule& rule, const std::string& path) {
+  const Duration longest = SimulationOptions().longest;
+  if (rule.rate == 0.0) {
+    return Error{Errc::invalid_argument, path + ".rate is 0; allowed is above 0, up to 1"};
+  }
+  if ((rule.fault == Fault::latency || rule.fault == Fault::hang) && rule.length >= longest) {
+    return Error{Errc::invalid_argument, path + ".length is " + format_duration(rule.length) +
+                                             "; allowed is less than " + format_duration(longest) +
+                                             ", the longest time that is simulated"};
+  }
+  return outcome::success();
+}
+
 // A rule of the faults: of chaos, or a trouble.
 Result<void> add_fault(ScriptedFaults& faults, const Json& rule, const std::string& path) {
   if (!rule.is_object() || rule.contains("fault") == rule.contains("trouble")) {
@@ -152,6 +195,7 @@ Result<void> add_fault(ScriptedFaults& faults, const Json& rule, const std::stri
     faults.trouble_paths.push_back(path);
   } else {
     TRIAGE_TRY(read, fault_rule_from_json(rule, path));
+    TRIAGE_TRYV(refuse_vain(read, path));
     faults.chaos.rules.push_back(std::move(read));
     faults.rule_paths.push_back(path);
   }
@@ -177,6 +221,7 @@ Result<ScriptedAgent> agent_from_json(const Json& json, const std::string& path)
   length_of(fields, "restart_after", agent.restart_after);
   refuse_longer(fields, "step_time", agent.step_time, agent.steps, "steps");
   refuse_longer(fields, "every", agent.every, agent.jobs, "jobs");
+  refuse_beyond(fields, "restart_after", agent.restart_after);
   agent.recovers = read_odds(fields, path).value_or(HintOdds());
   if (agent.effect != EffectStyle::none && agent.effect_step > agent.steps) {
     fields.refuse("effect_step", " is " + std::to_string(agent.effect_step) +
