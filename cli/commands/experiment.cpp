@@ -57,9 +57,15 @@ Result<std::shared_ptr<CheckpointStore>> store_of(const ExperimentArguments& giv
   return outcome::success(std::move(store));
 }
 
-void tell_resumed(const lab::ExperimentReport& report) {
-  std::uint64_t all = 0;
-  for (const auto& one : report.conditions) all += one.trials;
+// Those that came to no end. What the file asks of them does not fit a simulation.
+ExitStatus tell_failed(const lab::ExperimentReport& given) {
+  if (given.failed.empty()) return ExitStatus::done;
+  const auto text = [](const lab::FailedCondition& one) { return one.text(); };
+  return report({Errc::exhausted, detail::joined(given.failed, text, "\n")});
+}
+
+void tell_resumed(const lab::ExperimentReport& report, std::uint64_t seeds) {
+  const std::uint64_t all = seeds * (report.conditions.size() + report.failed.size());
   if (report.resumed == all) {
     warn("this experiment had finished before; --again runs it again");
   } else if (report.resumed > 0) {
@@ -148,10 +154,11 @@ ExitStatus experiment_of(const ExperimentArguments& given) {
                           options);
   progress.end();
   if (!done) return report(done.error());
-  tell_resumed(done.value());
+  tell_resumed(done.value(), options.seeds);
   print_report(given, done.value());
   const auto written = write_reports(given, what.value(), &done.value());
-  return written ? ExitStatus::done : report(written.error());
+  const ExitStatus told = tell_failed(done.value());
+  return written ? told : report(written.error());
 }
 
 }  // namespace

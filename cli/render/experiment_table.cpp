@@ -101,8 +101,11 @@ std::string differences_table(const lab::ExperimentReport& report) {
 }  // namespace
 
 std::string experiment_tables(const lab::ExperimentReport& report) {
-  if (report.conditions.empty()) return {};
-  std::string text = conditions_table(report);
+  std::string text;
+  if (!report.conditions.empty()) text = conditions_table(report);
+  if (!report.failed.empty())
+    text += (text.empty() ? "" : "\n") + std::string("Without a result:\n");
+  for (const auto& one : report.failed) text += one.condition.text() + "\n";
   if (report.differences.empty()) return text;
   return text + "\nDifferences by seed, with 95 % intervals:\n" + differences_table(report);
 }

@@ -108,6 +108,10 @@ Interval paired_interval(std::uint64_t gained, std::uint64_t lost, std::uint64_t
   return {.low = std::max(-1.0, difference - half), .high = std::min(1.0, difference + half)};
 }
 
+std::string FailedCondition::text() const {
+  return condition.text() + " has no result: seed " + std::to_string(seed) + " " + why;
+}
+
 std::string ExperimentReport::text() const {
   std::string text;
   for (const ConditionReport& one : conditions) {
@@ -124,6 +128,7 @@ std::string ExperimentReport::text() const {
             number("%+.1f", one.interval.high * 100) + "), by seed\n";
     for (const auto& [name, mean] : one.figures) text += "  " + mean_text(name, mean) + "\n";
   }
+  for (const FailedCondition& one : failed) text += one.text() + "\n";
   return text;
 }
 
@@ -133,8 +138,10 @@ std::string ExperimentReport::csv() const {
     for (const auto& [name, mean] : one.figures) names.emplace(name, 0);
   }
   std::string text;
-  if (conditions.empty()) return text;
-  for (const auto& [factor, level] : conditions.front().condition.levels()) {
+  if (conditions.empty() && failed.empty()) return text;
+  const Condition& any =
+      conditions.empty() ? failed.front().condition : conditions.front().condition;
+  for (const auto& [factor, level] : any.levels()) {
     text += field_of(factor) + ",";
   }
   text += "trials,successes,rate,rate_low,rate_high";
@@ -163,15 +170,22 @@ std::string ExperimentReport::csv() const {
     }
     text += "\n";
   }
+  for (const FailedCondition& one : failed) {
+    for (const auto& [factor, level] : one.condition.levels()) text += field_of(level) + ",";
+    text += "0,0,,," + std::string(3 * names.size(), ',') + "\n";
+  }
   return text;
 }
 
 Json ExperimentReport::json() const {
+  const auto levels_of = [](const Condition& condition) {
+    Json levels = Json::object();
+    for (const auto& [factor, level] : condition.levels()) levels[factor] = level;
+    return levels;
+  };
   Json all = Json::array();
   for (const ConditionReport& one : conditions) {
-    Json levels = Json::object();
-    for (const auto& [factor, level] : one.condition.levels()) levels[factor] = level;
-    all.push_back({{"levels", std::move(levels)},
+    all.push_back({{"levels", levels_of(one.condition)},
                    {"trials", one.trials},
                    {"successes", one.successes},
                    {"rate", one.rate},
@@ -186,7 +200,13 @@ Json ExperimentReport::json() const {
                         {"interval", json_of(one.interval)},
                         {"figures", json_of(one.figures)}});
   }
-  return Json{{"conditions", std::move(all)}, {"differences", std::move(compared)}};
+  Json without = Json::array();
+  for (const FailedCondition& one : failed) {
+    without.push_back({{"levels", levels_of(one.condition)}, {"seed", one.seed}, {"why", one.why}});
+  }
+  return Json{{"conditions", std::move(all)},
+              {"differences", std::move(compared)},
+              {"failed", std::move(without)}};
 }
 
 }  // namespace triage::inline v0_1::lab

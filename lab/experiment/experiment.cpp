@@ -28,7 +28,7 @@ namespace {
 using detail::ExperimentSums;
 
 // Raised when what is stored of a sum changes: results of other versions are begun anew.
-constexpr int sums_format = 2;
+constexpr int sums_format = 3;
 constexpr std::size_t most_conditions = 10'000;
 constexpr std::uint64_t most_seeds = 1'000'000'000'000;
 
@@ -123,7 +123,8 @@ class Runner {
         conditions_(conditions),
         others_(conditions.size() / options.factors.front().levels.size()),
         blocks_(options, conditions.size()),
-        done_(blocks_.size()) {}
+        done_(blocks_.size()),
+        endless_(conditions.size()) {}
 
   // Loads a block that was run earlier.
   void take(std::size_t block, const Json& json);
@@ -136,6 +137,8 @@ class Runner {
   void work(const OnBlock& on_block, const std::stop_token& stop);
   Result<ExperimentSums> block_of(std::size_t block, const std::stop_token& stop);
   Result<Sample> sample_of(const Condition& condition, std::uint64_t seed) const;
+  [[nodiscard]] bool left_out(std::size_t condition, std::uint64_t number) const;
+  void note_endless(std::size_t condition, std::uint64_t number);
   void tell_progress(std::uint64_t samples);
 
   const Trial& trial_;
@@ -145,6 +148,9 @@ class Runner {
   const Blocks blocks_;
   std::vector<std::optional<ExperimentSums>> done_;
   std::uint64_t taken_ = 0;  // Samples.
+  // Of each condition the first seed that is known to come to no end, counted from 1; 0: none.
+  // Later seeds are left out, and earlier ones are not, so it is the first one of all in the end.
+  std::vector<std::atomic<std::uint64_t>> endless_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};
   std::mutex mutex_{};
@@ -173,6 +179,9 @@ Result<Sample> Runner::sample_of(const Condition& condition, std::uint64_t seed)
 void Runner::take(std::size_t block, const Json& json) {
   ExperimentSums sums = no_sums();
   if (block >= done_.size() || done_[block] || !sums.read(json)) return;
+  for (std::size_t c = 0; c < conditions_.size(); ++c) {
+    if (const auto& one = sums.endless(c)) note_endless(c, one->seed - options_.first_seed + 1);
+  }
   done_[block] = std::move(sums);
   taken_ += blocks_.seeds_of(block) * conditions_.size();
 }
@@ -187,16 +196,34 @@ void Runner::tell_progress(std::uint64_t samples) {
   }
 }
 
+bool Runner::left_out(std::size_t condition, std::uint64_t number) const {
+  const std::uint64_t first = endless_[condition];
+  return first > 0 && number > first;
+}
+
+void Runner::note_endless(std::size_t condition, std::uint64_t number) {
+  std::uint64_t first = endless_[condition];
+  while ((first == 0 || number < first) &&
+         !endless_[condition].compare_exchange_weak(first, number)) {}
+}
+
 Result<ExperimentSums> Runner::block_of(std::size_t block, const std::stop_token& stop) {
   ExperimentSums sums = no_sums();
   std::vector<Sample> samples(conditions_.size());
   for (std::uint64_t i = 0; i < blocks_.seeds_of(block); ++i) {
+    const std::uint64_t seed = blocks_.first_of(block) + i;
+    const std::uint64_t number = seed - options_.first_seed + 1;
     for (std::size_t c = 0; c < conditions_.size(); ++c) {
       if (failed_ || stop.stop_requested()) return Error{Errc::cancelled, "stopped"};
-      TRIAGE_TRY(sample, sample_of(conditions_[c], blocks_.first_of(block) + i));
+      if (left_out(c, number)) {
+        samples[c] = {.endless = "a former seed came to no end"};
+        continue;
+      }
+      TRIAGE_TRY(sample, sample_of(conditions_[c], seed));
+      if (!sample.endless.empty()) note_endless(c, number);
       samples[c] = std::move(sample);
     }
-    sums.add(samples);
+    sums.add(samples, seed);
     tell_progress(conditions_.size());
   }
   return outcome::success(std::move(sums));

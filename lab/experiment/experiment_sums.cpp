@@ -76,9 +76,17 @@ void put_changes(Means& means, const FactSums& facts) {
 
 }  // namespace
 
-void ExperimentSums::add(const std::vector<Sample>& samples) {
+void ExperimentSums::OfCondition::note(const EndlessSeed& one) {
+  if (!endless || one.seed < endless->seed) endless = one;
+}
+
+void ExperimentSums::add(const std::vector<Sample>& samples, std::uint64_t seed) {
   for (std::size_t i = 0; i < conditions_.size(); ++i) {
     OfCondition& sums = conditions_[i];
+    if (!samples[i].endless.empty()) {
+      sums.note({.seed = seed, .why = samples[i].endless});
+      continue;
+    }
     ++sums.trials;
     sums.successes += samples[i].success ? 1U : 0U;
     for (const auto& [name, value] : samples[i].figures) sums.figures[name].add(value);
@@ -91,6 +99,7 @@ void ExperimentSums::add(const std::vector<Sample>& samples) {
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const Sample& before = samples[i % others_];
     const Sample& after = samples[i + others_];
+    if (!before.endless.empty() || !after.endless.empty()) continue;
     OfPair& sums = pairs_[i];
     sums.gained += after.success && !before.success ? 1U : 0U;
     sums.lost += before.success && !after.success ? 1U : 0U;
@@ -115,6 +124,7 @@ void ExperimentSums::add(const ExperimentSums& more) {
     conditions_[i].successes += more.conditions_[i].successes;
     add_figures(conditions_[i].figures, more.conditions_[i].figures);
     add_facts(conditions_[i].facts, more.conditions_[i].facts);
+    if (more.conditions_[i].endless) conditions_[i].note(*more.conditions_[i].endless);
   }
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     pairs_[i].gained += more.pairs_[i].gained;
@@ -126,8 +136,14 @@ void ExperimentSums::add(const ExperimentSums& more) {
 
 ExperimentReport ExperimentSums::report(const std::vector<Condition>& conditions) const {
   ExperimentReport report;
+  std::vector<std::size_t> places(conditions_.size());  // In the report.
   for (std::size_t i = 0; i < conditions_.size(); ++i) {
     const OfCondition& sums = conditions_[i];
+    places[i] = report.conditions.size();
+    if (sums.endless) {
+      report.failed.push_back({conditions[i], sums.endless->seed, sums.endless->why});
+      continue;
+    }
     ConditionReport one{.condition = conditions[i],
                         .trials = sums.trials,
                         .successes = sums.successes,
@@ -139,9 +155,10 @@ ExperimentReport ExperimentSums::report(const std::vector<Condition>& conditions
   }
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const OfPair& sums = pairs_[i];
+    if (conditions_[i % others_].endless || conditions_[i + others_].endless) continue;
     const std::uint64_t trials = conditions_[i % others_].trials;
-    Difference one{.from = i % others_,
-                   .to = i + others_,
+    Difference one{.from = places[i % others_],
+                   .to = places[i + others_],
                    .interval = paired_interval(sums.gained, sums.lost, trials)};
     one.rate = (static_cast<double>(sums.gained) - static_cast<double>(sums.lost)) /
                static_cast<double>(trials);
@@ -155,8 +172,10 @@ ExperimentReport ExperimentSums::report(const std::vector<Condition>& conditions
 Json ExperimentSums::json() const {
   Json all = Json::array();
   for (const OfCondition& one : conditions_) {
-    all.push_back(
-        Json::array({one.trials, one.successes, json_of(one.figures), json_of(one.facts)}));
+    Json endless;
+    if (one.endless) endless = Json::array({one.endless->seed, one.endless->why});
+    all.push_back(Json::array(
+        {one.trials, one.successes, json_of(one.figures), json_of(one.facts), std::move(endless)}));
   }
   Json pairs = Json::array();
   for (const OfPair& one : pairs_) {
@@ -175,6 +194,9 @@ bool ExperimentSums::read(const Json& json) {
                         .successes = all[i].at(1).get<std::uint64_t>(),
                         .figures = figures_of(all[i].at(2)),
                         .facts = facts_of(all[i].at(3))};
+      if (const Json& one = all[i].at(4); !one.is_null()) {
+        conditions_[i].note({one.at(0).get<std::uint64_t>(), one.at(1).get<std::string>()});
+      }
     }
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       pairs_[i] = {.gained = pairs[i].at(0).get<std::uint64_t>(),

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,16 +25,25 @@ struct Held {
 };
 using FactSums = std::map<std::string, Held, std::less<>>;
 
+// A seed that came to no end.
+struct EndlessSeed {
+  std::uint64_t seed = 0;
+  std::string why{};
+};
+
 class ExperimentSums {
  public:
   // others: the number of conditions per level of the first factor.
   ExperimentSums(std::size_t conditions, std::size_t others)
       : conditions_(conditions), pairs_(conditions - others), others_(others) {}
 
-  // The samples of one seed, one per condition.
-  void add(const std::vector<Sample>& samples);
+  // The samples of one seed, one per condition. Those that came to no end do not count.
+  void add(const std::vector<Sample>& samples, std::uint64_t seed);
   // From other seeds. The order of additions affects rounding.
   void add(const ExperimentSums& more);
+  [[nodiscard]] const std::optional<EndlessSeed>& endless(std::size_t condition) const {
+    return conditions_[condition].endless;
+  }
   [[nodiscard]] ExperimentReport report(const std::vector<Condition>& conditions) const;
 
   [[nodiscard]] Json json() const;
@@ -46,6 +56,9 @@ class ExperimentSums {
     std::uint64_t successes = 0;
     FigureSums figures{};
     FactSums facts{};
+    std::optional<EndlessSeed> endless{};  // The first one.
+
+    void note(const EndlessSeed& one);
   };
   struct OfPair {  // Condition `others_` + i compared with i % `others_`.
     std::uint64_t gained = 0;

@@ -142,7 +142,8 @@ std::string html_report(const ScriptedExperiment& experiment, const ExperimentRe
   std::string html = "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>" + name +
                      "</title>\n<style>" + style + "</style>\n<h1>" + name + "</h1>\n<p>" +
                      escaped(experiment.about()) + "</p>\n";
-  if (report.conditions.empty()) return html;
+  for (const FailedCondition& one : report.failed) html += "<p>" + escaped(one.text()) + "</p>\n";
+  if (report.conditions.empty()) return html + "</html>\n";
   html += "<p>" + std::to_string(report.conditions.front().trials) +
           " seeds for each condition; the same for all. Intervals are of 95 %: Wilson's for "
           "shares, Student's for means.</p>\n<h2>Success</h2>\n" +

@@ -4,6 +4,7 @@
 #include "lab/scripted/scripted_run.hpp"
 
 #include "triage/agent.hpp"
+#include "triage/policies/duration.hpp"
 
 #include <chrono>
 #include <deque>
@@ -106,6 +107,13 @@ PolicyDocument document_of(const ScriptedPolicy& policy) {
   return document_from_json(policy.document, built_in_strategies()).value();
 }
 
+std::string still_going_on(const SeedReport& report) {
+  const SimulationOptions most;
+  return "still goes on after " + format_duration(report.elapsed) + " and " +
+         std::to_string(report.events) + " events of its simulation; allowed are " +
+         format_duration(most.longest) + " and " + std::to_string(most.most_events) + " events";
+}
+
 }  // namespace
 
 std::unique_ptr<Simulation> ScriptedTrial::simulation(std::vector<TimelineSpan>* spans) const {
@@ -155,6 +163,9 @@ Sample ScriptedTrial::sample(std::uint64_t seed) {
   {
     const std::scoped_lock lock(mutex_);
     idle_.push_back(std::move(mine));
+  }
+  if (report.violation && report.violation->invariant == "the world ends") {
+    return {.endless = still_going_on(report)};
   }
   if (report.violation) {
     throw std::runtime_error(report.violation->invariant + ": " + report.violation->detail);

@@ -156,6 +156,24 @@ TEST_CASE("an experiment's tables fit 80 columns, and no figure has an exponent"
   CHECK_THAT(ran.out, !ContainsSubstring("e+0"));
 }
 
+TEST_CASE("a policy without a result costs the others nothing", "[cli]") {
+  const TempFolder folder;
+  const std::string path = experiment_with(folder, "long.yaml", R"(experiment: long
+seeds: 4
+agent: {steps: 3, recovers: 1}
+policies: [blind_retry, {r: {default: {strategy: retry, delay: 400d}}}]
+faults: [{x: [{trouble: timeout}]}]
+)");
+  const std::string store = folder.file("runs.db");
+  for (int i = 0; i < 2; ++i) {  // And when it is only printed again.
+    const Printed told = triage_command({"experiment", path, "--store", store});
+    CHECK(told.status == 2);
+    CHECK_THAT(told.out, ContainsSubstring("blind_retry  100.0 %") &&
+                             ContainsSubstring("\nWithout a result:\npolicy=r\n"));
+    CHECK_THAT(told.error, ContainsSubstring("triage: policy=r has no result: seed "));
+  }
+}
+
 TEST_CASE("a real store comes to the same as one in memory, and its time may be asked for",
           "[cli]") {
   const TempFolder folder;

@@ -162,6 +162,36 @@ TEST_CASE("a trial that throws ends its experiment, and says where", "[lab][expe
   CHECK(report.error().detail == "a=x, seed 7: the trial threw: no");
 }
 
+TEST_CASE("a condition whose seeds come to no end has no result, and the others have theirs",
+          "[lab][experiment]") {
+  const auto trial = [](const Condition& condition, std::uint64_t seed) -> Sample {
+    if (condition["who"] == "b" && seed >= 9)
+      return {.endless = "goes on at " + std::to_string(seed)};
+    return {.success = true, .figures = {{"n", 1}}};
+  };
+  lab::ExperimentOptions options{
+      .factors = {{"who", {"a", "b", "c"}}}, .first_seed = 3, .seeds = 40};
+  std::string first;
+  for (const int threads : {1, 4}) {
+    options.threads = threads;
+    const auto done = lab::run_experiment(trial, options);
+    REQUIRE_OK(done);
+    const lab::ExperimentReport& report = done.value();
+    REQUIRE(report.conditions.size() == 2);
+    CHECK(report.conditions[1].condition["who"] == "c");
+    CHECK(report.conditions[1].trials == 40);
+    REQUIRE(report.differences.size() == 1);
+    CHECK(report.differences[0].to == 1);  // Its place in the report.
+    REQUIRE(report.failed.size() == 1);
+    CHECK(report.failed[0].text() == "who=b has no result: seed 9 goes on at 9");
+    CHECK_THAT(report.csv(), ContainsSubstring("\nb,0,0,,,,,,\n"));
+    CHECK(report.json()["failed"][0] ==
+          Json{{"levels", {{"who", "b"}}}, {"seed", 9}, {"why", "goes on at 9"}});
+    if (first.empty()) first = report.text();
+    CHECK(report.text() == first);
+  }
+}
+
 TEST_CASE("a listener that throws does not end an experiment", "[lab][experiment]") {
   auto listened = options(40);
   listened.threads = 4;

@@ -178,6 +178,19 @@ TEST_CASE("a timeline has every attempt of a trial with its end", "[lab][experim
   CHECK(spans[1].attempt == 2);
 }
 
+TEST_CASE("a policy that waits longer than is simulated has no result, and the others have theirs",
+          "[lab][experiment]") {
+  const auto report = report_of(R"({"experiment": "long", "seeds": 2, "agent": {"recovers": 1},
+      "policies": ["blind_retry", {"r": {"default": {"strategy": "retry", "delay": "400d"}}}],
+      "faults": [{"x": [{"trouble": "timeout"}]}], "stores": ["none"]})");
+  REQUIRE(report.conditions.size() == 1);
+  CHECK(report.conditions[0].rate == 1.0);
+  REQUIRE(report.failed.size() == 1);
+  CHECK_THAT(report.failed[0].text(),
+             ContainsSubstring("policy=r has no result: seed 1 still goes on after ") &&
+                 ContainsSubstring("; allowed are 365d and 1000000 events"));
+}
+
 TEST_CASE("a single seed has no interval", "[lab][experiment]") {
   const auto report = report_of(R"({"experiment": "single", "seeds": 1, "policies": ["none"]})");
   const Json json = report.json();

@@ -48,6 +48,8 @@ struct Sample {
   // Questions with yes or no for an answer ("correct"): reported as figures, with intervals of
   // shares. A name that is also in `figures` counts here.
   std::map<std::string, bool, std::less<>> facts{};
+  // Not empty: this seed came to no end, and why. Its condition has no result then.
+  std::string endless{};
 };
 
 struct Interval {
@@ -83,9 +85,18 @@ struct ConditionReport {
   std::map<std::string, Mean, std::less<>> figures{};  // Over the samples that have the figure.
 };
 
+// A condition without a result, and the first of its seeds that came to no end.
+struct FailedCondition {
+  Condition condition;
+  std::uint64_t seed = 0;
+  std::string why{};
+
+  [[nodiscard]] std::string text() const;  // "policy=r has no result: seed 1 …"
+};
+
 // One condition compared with another, seed by seed.
 struct Difference {
-  std::size_t from = 0;  // Indexes of conditions.
+  std::size_t from = 0;  // Places in ExperimentReport::conditions.
   std::size_t to = 0;
   double rate = 0.0;  // Of `to` minus that of `from`.
   Interval interval{};
@@ -93,13 +104,15 @@ struct Difference {
 };
 
 struct ExperimentReport {
-  std::vector<ConditionReport> conditions{};
+  std::vector<ConditionReport> conditions{};  // Those that have a result.
   // Each other level of the first factor compared with its first level, all else being equal.
   std::vector<Difference> differences{};
+  std::vector<FailedCondition> failed{};
   std::uint64_t resumed = 0;  // Samples already in the store.
 
   [[nodiscard]] std::string text() const;  // A table for people.
-  // One line per condition: its levels, then trials, successes, rate, interval, means.
+  // One line per condition: its levels, then trials (0 without a result), successes, rate,
+  // interval, means.
   [[nodiscard]] std::string csv() const;
   [[nodiscard]] Json json() const;
 };
