@@ -68,10 +68,14 @@ Error no_file(const std::string& file) {
           "file \"" + printable(file) + "\": " + std::strerror(errno)};
 }
 
-std::string said(const Interchanged& done, const char* what, const char* left_out) {
+std::string said(const Interchanged& done, const char* what) {
   std::string text = counted(done.runs.size(), "run") + ", " +
                      counted(static_cast<std::size_t>(done.records), "record") + " " + what;
-  if (done.left_out > 0) text += "; " + std::to_string(done.left_out) + " " + left_out;
+  if (done.damaged > 0) text += "; " + std::to_string(done.damaged) + " damaged or missing";
+  if (const std::uint64_t there = done.left_out - done.damaged; there > 0) {
+    text += "; " + counted(static_cast<std::size_t>(there), "run") +
+            (there == 1 ? " was there already" : " were there already");
+  }
   return text + ".";
 }
 
@@ -164,8 +168,8 @@ ExitStatus import_from_reference(const std::string& store_url,
   if (!store) return report(store.error());
   const auto done = import_reference(*store.value(), *source.value(), options);
   if (!done) return report(done.error());
-  warn(said(done.value(), "imported", "left out"));
-  return ExitStatus::done;
+  warn(said(done.value(), "imported"));
+  return done.value().damaged == 0 ? ExitStatus::done : ExitStatus::unreadable;
 }
 
 ExitStatus export_from(const CheckpointTransferArguments& given) {
@@ -178,8 +182,8 @@ ExitStatus export_from(const CheckpointTransferArguments& given) {
   if (given.format == reference_format) return export_to_reference(*store.value(), given);
   const auto done = export_lines(*store.value(), given);
   if (!done) return report(done.error());
-  warn(said(done.value(), "exported", "damaged records left out"));
-  return done.value().left_out == 0 ? ExitStatus::done : ExitStatus::corrupt;
+  warn(said(done.value(), "exported"));
+  return done.value().damaged == 0 ? ExitStatus::done : ExitStatus::corrupt;
 }
 
 ExitStatus import_into(const CheckpointTransferArguments& given) {
@@ -210,7 +214,7 @@ ExitStatus import_into(const CheckpointTransferArguments& given) {
   if (!store) return report(store.error());
   const auto done = import_runs(*store.value(), in, {.leave_same = given.leave_same});
   if (!done) return report(done.error());
-  warn(said(done.value(), "imported", "runs were there already"));
+  warn(said(done.value(), "imported"));
   return ExitStatus::done;
 }
 
@@ -239,7 +243,7 @@ std::function<ExitStatus()> checkpoint_export(CLI::App& arguments) {
                   "before it. Default: all.")
       ->check(whole_number(1, 1'000'000'000));
   arguments.add_flag("--leave-out-damaged", given->leave_out,
-                     "Export what is intact; the exit status is 3 then.");
+                     "Export what is intact of damaged runs; the exit status is 3 then.");
   arguments.footer(
       "Example: triage checkpoint export runs.db --out runs.jsonl\n"
       "         triage checkpoint export runs.db --format triage-agent --out old.db\n\n"
@@ -261,8 +265,10 @@ std::function<ExitStatus()> checkpoint_import(CLI::App& arguments) {
       "--leave-same", given->leave_same,
       "Leave runs that are there already with the same records; they get only what they "
       "lack.");
-  arguments.add_flag("--leave-out-damaged", given->leave_out,
-                     "triage-agent: leave out checkpoints that cannot be read.");
+  arguments.add_flag(
+      "--leave-out-damaged", given->leave_out,
+      "triage-agent: leave out checkpoints that cannot be read; the exit status is 4 "
+      "then.");
   arguments
       .add_option("--agent", given->agent,
                   "triage-agent: the agent's name that the runs get. Default: triage-agent.")

@@ -34,6 +34,7 @@ std::vector<std::pair<Sequence, Json>> gaps_of(const JournalReading& reading) {
   return gaps;
 }
 
+// Ascending; none is next to another, because a copy of the run may lack both.
 std::vector<SequenceRange> set_aside_before(const JournalReading& reading) {
   std::vector<SequenceRange> ranges;
   for (const auto& [seq, body] : gaps_of(reading)) {
@@ -44,7 +45,18 @@ std::vector<SequenceRange> set_aside_before(const JournalReading& reading) {
         ranges.push_back({number_in(one, "first", 1), number_in(one, "last", 0)});
     }
   }
-  return ranges;
+  std::sort(ranges.begin(), ranges.end(), [](const SequenceRange& one, const SequenceRange& other) {
+    return one.first < other.first;
+  });
+  std::vector<SequenceRange> joined;
+  for (const SequenceRange& range : ranges) {
+    if (joined.empty() || range.first > joined.back().last + 1) {
+      joined.push_back(range);
+    } else {
+      joined.back().last = std::max(joined.back().last, range.last);
+    }
+  }
+  return joined;
 }
 
 Json repaired_json(const std::vector<LostRecords>& lost) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "triage/stores/interchange.hpp"
 
+#include "exported_runs.hpp"
 #include "interchange_lines.hpp"
 #include "storage/half_import.hpp"
 #include "triage/detail/try.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1 {
@@ -40,31 +40,25 @@ Result<void> export_keys(CheckpointStore& from, const JournalReading& reading, E
 
 Result<Interchanged> export_runs(CheckpointStore& from, std::span<const RunId> runs,
                                  std::ostream& out, const ExportOptions& options) {
-  Interchanged done{.runs = {runs.begin(), runs.end()}};
-  if (runs.empty()) {
-    TRIAGE_TRY(all, from.runs({.limit = 0}));
-    for (const RunInfo& info : all) done.runs.push_back(info.id);
-    std::reverse(done.runs.begin(), done.runs.end());  // Origins before their branches.
-  }
+  Interchanged done;
+  TRIAGE_TRY(wanted, detail::runs_to_export(from, runs));
   detail::ExportWriter writer(out);
   writer.head();
-  for (const RunId& run : done.runs) {
+  for (const RunId& run : wanted) {
     TRIAGE_TRY(reading, from.read(run, {}));
     TRIAGE_TRYV(detail::check_imported(from, reading.info));
-    const std::size_t damaged = reading.damaged.size() + (reading.info.damaged ? 1 : 0);
-    if (damaged != 0 && !options.leave_out_damaged) {
-      return Error{Errc::corrupt,
-                   "run \"" + run + "\" has " + std::to_string(damaged) +
-                       " damaged records; `triage checkpoint verify` tells more, and only what is "
-                       "intact can be exported"};
-    }
-    done.left_out += reading.damaged.size();
+    const std::size_t damaged = detail::damage_of(reading);
+    if (damaged != 0 && !options.leave_out_damaged) return detail::is_damaged(run, damaged);
+    done.damaged += damaged;
+    if (reading.info.damaged && reading.records.empty()) continue;  // Nothing of it is intact.
     writer.run(reading.info);
     for (const Record& record : reading.records) writer.record(record);
     TRIAGE_TRYV(detail::export_keys(from, reading, writer));
+    done.runs.push_back(run);
   }
   TRIAGE_TRYV(writer.end());
   done.records = writer.sums().records;
+  done.left_out = done.damaged;
   return outcome::success(std::move(done));
 }
 

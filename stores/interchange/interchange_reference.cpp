@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "triage/stores/interchange_reference.hpp"
 
+#include "exported_runs.hpp"
 #include "interchange_lines.hpp"
 #include "reference_runs.hpp"
 #include "triage/detail/try.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
@@ -50,24 +50,20 @@ Result<Interchanged> import_reference(CheckpointStore& to, ReferenceStore& from,
   TRIAGE_TRYV(writer.end());
   runs.clear();
   TRIAGE_TRY(done, import_runs(to, lines, {.leave_same = options.leave_same}));
+  done.damaged = damaged;
   done.left_out += damaged;
   return outcome::success(std::move(done));
 }
 
 Result<Interchanged> export_reference(CheckpointStore& from, std::span<const RunId> runs,
                                       ReferenceStore& to, const ReferenceExportOptions& options) {
-  Interchanged done{.runs = {runs.begin(), runs.end()}};
-  if (runs.empty()) {
-    TRIAGE_TRY(all, from.runs({.limit = 0}));
-    for (const RunInfo& info : all) done.runs.push_back(info.id);
-    std::reverse(done.runs.begin(), done.runs.end());
-  }
+  Interchanged done;
+  TRIAGE_TRY(wanted, detail::runs_to_export(from, runs));
+  done.runs = std::move(wanted);
   for (const RunId& run : done.runs) {
     TRIAGE_TRY(reading, from.read(run, {}));
-    if (!reading.damaged.empty() || reading.info.damaged) {
-      return Error{
-          Errc::corrupt,
-          "run \"" + run + "\" has damaged records; `triage checkpoint verify` tells more"};
+    if (const auto damaged = detail::damage_of(reading); damaged != 0) {
+      return detail::is_damaged(run, damaged);
     }
     TRIAGE_TRY(checkpoints, detail::reference_of_run(
                                 reading, options.newest,

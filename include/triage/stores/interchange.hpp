@@ -14,7 +14,8 @@
 namespace triage::inline v0_1 {
 
 struct ExportOptions {
-  // Leaves out what fails verification and reports how much; otherwise that is Errc::corrupt.
+  // Exports what is intact and reports how many records are damaged or missing; otherwise that is
+  // Errc::corrupt. What a repair has set aside does not count.
   bool leave_out_damaged = false;
 };
 
@@ -27,13 +28,16 @@ struct ImportOptions {
 struct Interchanged {
   std::vector<RunId> runs{};  // In the order of the file.
   std::uint64_t records = 0;
-  std::uint64_t left_out = 0;  // Export: damaged records. Import: runs that existed already.
+  // Export: as `damaged`. Import: also runs that existed already.
+  std::uint64_t left_out = 0;
+  // Damaged or missing records, or checkpoints of triage-agent; a run's damaged row counts as one.
+  std::uint64_t damaged = 0;
 };
 
 // Writes runs to `out`, one JSON object per line: a header; for each run its facts, its records and
 // its keys (hashes of tokens, signals, its label); and a trailer with the totals and a checksum of
 // all bytes before it. Records are kept byte for byte. Takes no lock: a run that is being written
-// to is exported as of some moment. `runs`: which; empty: all.
+// to is exported as of some moment. `runs`: which, each once; empty: all.
 // Errors: Errc::not_found, Errc::corrupt, Errc::conflict (a run that was imported in part only),
 // Errc::io, the store's.
 [[nodiscard]] Result<Interchanged> export_runs(CheckpointStore& from, std::span<const RunId> runs,

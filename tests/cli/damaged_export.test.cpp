@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// What of damaged runs an export leaves out, and that it says so.
+#include "cli/stores.hpp"
+#include "support/catch.hpp"
+#include "support/temp_folder.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+using namespace triage;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Refused; with the flag it says how much is lost, and the file can be imported. Returns what the
+// second export printed.
+std::string check_left_out(const TempFolder& folder, const std::string& store) {
+  const std::string file = folder.file("runs.jsonl");
+  const Printed refused = triage_command({"checkpoint", "export", store, "--out", file});
+  CHECK(refused.status == 3);
+  CHECK_THAT(refused.error, ContainsSubstring("1 record is damaged or missing"));
+  CHECK_FALSE(std::filesystem::exists(file));
+  const Printed rest =
+      triage_command({"checkpoint", "export", store, "--out", file, "--leave-out-damaged"});
+  CHECK(rest.status == 3);
+  CHECK_THAT(rest.error, ContainsSubstring("exported; 1 damaged or missing."));
+  const Printed imported =
+      triage_command({"checkpoint", "import", folder.file("other.db"), "--in", file});
+  INFO(imported.error);
+  CHECK(imported.status == 0);
+  return rest.error;
+}
+
+}  // namespace
+
+TEST_CASE("an export says that a record is missing", "[cli][export]") {
+  const TempFolder folder;
+  const std::string store = folder.file("runs.db");
+  make_store(store);
+  tamper(store, "DELETE FROM records WHERE run = 1 AND seq = 6");
+  CHECK_THAT(check_left_out(folder, store), ContainsSubstring("2 runs"));
+  CHECK(triage_command({"checkpoint", "export", store, "--format", "triage-agent", "--out",
+                        folder.file("theirs.db")})
+            .status == 3);
+}
+
+TEST_CASE("an export says that the row of a run is damaged", "[cli][export]") {
+  const TempFolder folder;
+  const std::string store = folder.file("runs.db");
+  make_store(store);
+  tamper(store, "UPDATE runs SET status = 3 WHERE run = 1");
+  CHECK_THAT(check_left_out(folder, store), ContainsSubstring("2 runs"));
+}
+
+TEST_CASE("a run of which nothing is intact is not exported as one that died", "[cli][export]") {
+  const TempFolder folder;
+  const std::string store = "file:" + folder.file("store");
+  make_store(folder.file("a.db"));
+  REQUIRE(triage_command({"checkpoint", "export", folder.file("a.db"), "--out", folder.file("a")})
+              .status == 0);
+  REQUIRE(triage_command({"checkpoint", "import", store, "--in", folder.file("a")}).status == 0);
+  std::ofstream(folder.file("store/runs/lost.jsonl"), std::ios::trunc);
+  CHECK_THAT(check_left_out(folder, store), ContainsSubstring("1 run,"));
+}
+
+TEST_CASE("what a repair has set aside does not hinder an export", "[cli][export]") {
+  const TempFolder folder;
+  const std::string store = folder.file("runs.db");
+  make_store(store);
+  tamper(store, "UPDATE records SET time = time + 1 WHERE run = 1 AND seq = 6");
+  tamper(store, "DELETE FROM records WHERE run = 1 AND seq = 7");
+  REQUIRE(triage_command({"checkpoint", "verify", store, "--repair"}).status == 0);
+  const std::string file = folder.file("runs.jsonl");
+  CHECK(triage_command({"checkpoint", "export", store, "--out", file}).status == 0);
+  REQUIRE(triage_command({"checkpoint", "import", folder.file("b.db"), "--in", file}).status == 0);
+  const Printed copy = triage_command({"checkpoint", "verify", folder.file("b.db")});
+  CHECK(copy.status == 0);
+  CHECK_THAT(copy.out, ContainsSubstring("intact but for 2 records set aside"));
+}
+
+TEST_CASE("a run that is named twice is exported once", "[cli][export]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const Printed twice = triage_command(
+      {"checkpoint", "export", folder.file("a.db"), "--run", "good", "--run", "good"});
+  CHECK_THAT(twice.error, ContainsSubstring("1 run,"));
+  CHECK(twice.out ==
+        triage_command({"checkpoint", "export", folder.file("a.db"), "--run", "good"}).out);
+}
+
+TEST_CASE("an import from triage-agent that leaves checkpoints out has another status",
+          "[cli][import]") {
+  const TempFolder folder;
+  const std::string theirs = folder.file("theirs.db");
+  make_store(folder.file("a.db"));
+  REQUIRE(triage_command({"checkpoint", "export", folder.file("a.db"), "--run", "good", "--format",
+                          "triage-agent", "--out", theirs})
+              .status == 0);
+  tamper(theirs, "UPDATE checkpoints SET state = '[1' WHERE rowid = 1");
+  const Printed done = triage_command({"checkpoint", "import", folder.file("b.db"), "--format",
+                                       "triage-agent", "--in", theirs, "--leave-out-damaged"});
+  CHECK(done.status == 4);
+  CHECK_THAT(done.error, ContainsSubstring("imported; 1 damaged or missing."));
+}
