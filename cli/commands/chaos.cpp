@@ -3,6 +3,7 @@
 
 #include "arguments/read_policy.hpp"
 #include "command.hpp"
+#include "documents/output_file.hpp"
 #include "supervise/attempt/verdict.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/lab/http_proxy.hpp"
@@ -187,10 +188,10 @@ Result<void> write_schedule(const std::string& path, const lab::Schedule& schedu
 Result<ExitStatus> carry_out(const ChaosArguments& given) {
   Program program;
   TRIAGE_TRY(chaos, chaos_of(given, {.kill = [&program] { program.kill(); }}));
-  // Checked before anything runs, because a run cannot be repeated exactly.
-  if (!given.record.empty() && !std::ofstream(given.record, std::ios::app)) {
-    return unwritable(given.record);
-  }
+  // Checked before anything runs, because a run cannot be repeated exactly. A schedule that is
+  // replayed may be replaced by what happens.
+  const OutputFile record{"--record", given.record};
+  TRIAGE_TRYV(check_outputs({&record, 1}, {&given.mix, 1}));
   TRIAGE_TRY(proxy, lab::HttpProxy::start(chaos, {.upstream = given.upstream}));
   const auto status = program.run(given, proxy->url());
   if (!status) return report_no_program(status.error());

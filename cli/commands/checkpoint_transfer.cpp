@@ -5,22 +5,18 @@
 #include "arguments/open_store.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
+#include "documents/output_file.hpp"
 #include "render/output.hpp"
-#include "supervise/process/file_descriptor.hpp"
+#include "triage/detail/try.hpp"
 #include "triage/stores/interchange_reference.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -39,15 +35,6 @@ struct CheckpointTransferArguments {
 
 constexpr const char* own_format = "jsonl";
 constexpr const char* reference_format = "triage-agent";
-
-// A file of triage-agent is a SQLite database: its beginning says so.
-bool looks_like_database(std::istream& in) {
-  std::string head(15, '\0');
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  in.clear();
-  in.seekg(0);
-  return head == "SQLite format 3";
-}
 
 // Options that belong to the other format are mistakes.
 Result<void> check_format(const CheckpointTransferArguments& given) {
@@ -79,68 +66,21 @@ std::string said(const Interchanged& done, const char* what) {
   return text + ".";
 }
 
-// Where a symbolic link leads in the end, whether or not something is there.
-std::string without_links(std::filesystem::path file) {
-  constexpr int most_links = 40;  // As for the kernel.
-  std::error_code failed;
-  for (int i = 0; i < most_links && std::filesystem::is_symlink(file, failed); ++i) {
-    file = file.parent_path() / std::filesystem::read_symlink(file, failed);
-  }
-  return file.string();
-}
-
-bool is_standard_output(const struct stat& file) {
-  struct stat out {};
-  return ::fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == file.st_dev &&
-         out.st_ino == file.st_ino;
-}
-
-using Write = std::function<Result<Interchanged>(std::ostream&)>;
-
-// A pipe or a device stays what it is.
-Result<Interchanged> write_straight(const std::string& file, const Write& write) {
-  std::ofstream out(file, std::ios::binary);
-  if (!out) return no_file(file);
-  return write(out);
-}
-
-// The file is there with all its content or not at all, and accessible only to its owner.
-Result<Interchanged> write_anew(const std::string& file, const Write& write) {
-  std::string part = file + ".XXXXXX";  // Another export to this file may be under way.
-  const supervise::FileDescriptor made(::mkostemp(part.data(), O_CLOEXEC));
-  if (!made) return no_file(file);
-  std::ofstream out(part, std::ios::binary);
-  auto done = write(out);
-  out.close();
-  const auto kept = [&] {
-    return out && ::fsync(made.get()) == 0 && ::rename(part.c_str(), file.c_str()) == 0;
-  };
-  if (done && !kept()) done = no_file(file);
-  if (!done) ::unlink(part.c_str());
-  return done;
-}
-
 Result<Interchanged> export_lines(CheckpointStore& store,
                                   const CheckpointTransferArguments& given) {
-  const Write write = [&](std::ostream& out) {
-    return export_runs(store, given.runs, out, {.leave_out_damaged = given.leave_out});
+  Interchanged done;
+  const auto write = [&](std::ostream& out) -> Result<void> {
+    TRIAGE_TRY(written,
+               export_runs(store, given.runs, out, {.leave_out_damaged = given.leave_out}));
+    done = std::move(written);
+    return outcome::success();
   };
-  if (given.file.empty()) return write(std::cout);
-  struct stat there {};
-  if (::stat(given.file.c_str(), &there) != 0) {
-    if (errno != ENOENT) return no_file(given.file);
-    return write_anew(without_links(given.file), write);
+  if (given.file.empty()) {
+    TRIAGE_TRYV(write(std::cout));
+  } else {
+    TRIAGE_TRYV(write_output(given.file, write));
   }
-  if (!S_ISREG(there.st_mode)) return write_straight(given.file, write);
-  if (is_standard_output(there)) return write(std::cout);  // As /dev/stdout.
-  std::ifstream before(given.file, std::ios::binary);
-  if (!before) return no_file(given.file);
-  if (looks_like_database(before)) {
-    return Error{Errc::invalid_argument, "--out is \"" + printable(given.file) +
-                                             "\", which is a SQLite database: perhaps a store; an "
-                                             "export does not replace it"};
-  }
-  return write_anew(without_links(given.file), write);
+  return outcome::success(std::move(done));
 }
 
 ExitStatus export_to_reference(CheckpointStore& store, const CheckpointTransferArguments& given) {
@@ -180,6 +120,8 @@ ExitStatus export_from(const CheckpointTransferArguments& given) {
   const auto store = open_store(meant.value().store);
   if (!store) return report(store.error());
   if (given.format == reference_format) return export_to_reference(*store.value(), given);
+  const OutputFile out{"--out", given.file};
+  if (const auto fine = check_outputs({&out, 1}, {}); !fine) return report(fine.error());
   const auto done = export_lines(*store.value(), given);
   if (!done) return report(done.error());
   warn(said(done.value(), "exported"));

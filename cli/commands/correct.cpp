@@ -5,6 +5,7 @@
 #include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
+#include "documents/output_file.hpp"
 #include "render/output.hpp"
 #include "triage/corrections.hpp"
 #include "triage/detail/joined.hpp"
@@ -45,6 +46,8 @@ Result<Correction> labelled(const CorrectArguments& given) {
                                              "\"; allowed are a-z, 0-9 and _: tool_not_found"};
   }
   TRIAGE_TRY(where, store_or_default(given.store));
+  const OutputFile file{"--corrections", given.file};
+  TRIAGE_TRYV(check_outputs({&file, 1}, {}));
   TRIAGE_TRY(store, open_store(where));
   TRIAGE_TRY(run, in_full(*store, given.run));
   TRIAGE_TRYV(check_run_id(run));

@@ -3,8 +3,10 @@
 
 #include "arguments/open_store.hpp"
 #include "arguments/store_argument.hpp"
+#include "arguments/store_place.hpp"
 #include "command.hpp"
 #include "documents/experiment_file.hpp"
+#include "documents/output_file.hpp"
 #include "render/experiment_table.hpp"
 #include "render/output.hpp"
 #include "render/progress.hpp"
@@ -12,10 +14,12 @@
 #include "triage/lab/experiment_plots.hpp"
 #include "triage/version.hpp"
 
+#include <array>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -91,33 +95,30 @@ void print_report(const ExperimentArguments& given, const lab::ExperimentReport&
 }
 
 Result<void> write_file(const std::string& path, std::string_view text) {
-  if (path.empty()) return outcome::success();
-  std::ofstream file(path, std::ios::binary | std::ios::app);  // Keeps existing contents for now.
-  if (file && !text.empty()) {
-    file.close();
-    file.open(path, std::ios::binary | std::ios::trunc);
-    file << text;
-  }
+  std::ofstream file(path, std::ios::binary);
+  file << text;
   file.close();
   if (!file) return Error{Errc::io, "\"" + printable(path) + "\" cannot be written"};
   return outcome::success();
 }
 
-// Without a report, checks that the files can be written; otherwise writes them.
 Result<void> write_reports(const ExperimentArguments& given, const lab::ScriptedExperiment& what,
-                           const lab::ExperimentReport* report) {
-  if (report == nullptr) {
-    TRIAGE_TRYV(write_file(given.html, {}));
-    return write_file(given.svg, {});
-  }
+                           const lab::ExperimentReport& report) {
   if (!given.html.empty()) {
-    const auto trials = lab::shown_trials(what, *report);
-    TRIAGE_TRYV(write_file(given.html, lab::html_report(what, *report, trials)));
+    const auto trials = lab::shown_trials(what, report);
+    TRIAGE_TRYV(write_file(given.html, lab::html_report(what, report, trials)));
   }
   if (!given.svg.empty()) {
-    TRIAGE_TRYV(write_file(given.svg, lab::success_svg(*report)));
+    TRIAGE_TRYV(write_file(given.svg, lab::success_svg(report)));
   }
   return outcome::success();
+}
+
+// reads: the file and its policies.
+Result<void> check_reports(const ExperimentArguments& given, std::vector<std::string> reads) {
+  for (std::string& path : store_paths(given.store)) reads.push_back(std::move(path));
+  const std::array<OutputFile, 2> files{{{"--html", given.html}, {"--svg", given.svg}}};
+  return check_outputs(files, reads);
 }
 
 void print_sound(const ExperimentArguments& given, const lab::ExperimentOptions& options) {
@@ -133,15 +134,16 @@ void print_sound(const ExperimentArguments& given, const lab::ExperimentOptions&
 }
 
 ExitStatus experiment_of(const ExperimentArguments& given) {
-  const auto what = read_experiment_file(given.file);
+  std::vector<std::string> reads;
+  const auto what = read_experiment_file(given.file, &reads);
   if (!what) return report(what.error());
   lab::ExperimentOptions options = options_of(given, what.value());
   if (given.check) {
     print_sound(given, options);
     return ExitStatus::done;
   }
-  if (auto writable = write_reports(given, what.value(), nullptr); !writable) {
-    return report(writable.error());
+  if (const auto fine = check_reports(given, std::move(reads)); !fine) {
+    return report(fine.error());
   }
   auto store = store_of(given, options);
   if (!store) return report(store.error());
@@ -156,7 +158,7 @@ ExitStatus experiment_of(const ExperimentArguments& given) {
   if (!done) return report(done.error());
   tell_resumed(done.value(), options.seeds);
   print_report(given, done.value());
-  const auto written = write_reports(given, what.value(), &done.value());
+  const auto written = write_reports(given, what.value(), done.value());
   const ExitStatus told = tell_failed(done.value());
   return written ? told : report(written.error());
 }

@@ -3,20 +3,19 @@
 
 #include "arguments/installed.hpp"
 #include "command.hpp"
+#include "documents/output_file.hpp"
 #include "refit.hpp"
 #include "render/output.hpp"
 #include "triage/detail/try.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <ostream>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -98,7 +97,7 @@ Json change_json(const ScoreChange& change) {
   return {{"before", score_json(change.before)}, {"after", score_json(change.after)}};
 }
 
-void show_json(const RefitReport& report, const TrainArguments& given, std::size_t problems) {
+void show_json(const RefitReport& report, const std::string& model, std::size_t problems) {
   Json groups = Json::object();
   for (std::size_t i = 0; i < report.groups.size(); ++i) {
     groups[training::group_names()[i]] = change_json(report.groups[i]);
@@ -113,25 +112,28 @@ void show_json(const RefitReport& report, const TrainArguments& given, std::size
               {"corpus", change_json(report.corpus)},
               {"corrections_by_origin", change_json(report.corrections_by_origin)},
               {"corrections_by_wording", change_json(report.corrections_by_wording)},
-              {"model", given.out}});
+              {"model", model}});
 }
 
-// Atomic: a process that loads the model gets the old one or the new one.
+// Atomic: a process that loads the model gets the old one or the new one. Contains words from real
+// runs' failures, so only its owner may read it.
 Result<void> write_model(const std::string& path, const std::string& bytes) {
-  const std::string unfinished = path + ".unfinished";
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);  // Its permissions are unknown.
-  // Contains words from real runs' failures, so only its owner may read it.
-  const int made = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (made >= 0) ::close(made);
-  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  std::error_code problem;
-  if (file) std::filesystem::rename(unfinished, path, problem);
-  if (file && !problem) return outcome::success();
-  std::filesystem::remove(unfinished, ignored);
-  return Error{Errc::io, "the model \"" + printable(path) + "\" cannot be written"};
+  return write_output(path, [&](std::ostream& out) -> Result<void> {
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return outcome::success();
+  });
+}
+
+// Checked before anything is learned, which takes minutes.
+Result<void> check_out(const TrainArguments& given, const std::string& corpus) {
+  std::vector<std::string> reads{given.corrections};
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus, failed)) {
+    const auto kind = entry.path().extension();
+    if (kind == ".jsonl" || kind == ".grammar") reads.push_back(entry.path().string());
+  }
+  const OutputFile out{"--out", given.out};
+  return check_outputs({&out, 1}, reads);
 }
 
 Result<CorrectionsReading> read_corrections(const std::string& path) {
@@ -166,8 +168,10 @@ Result<training::Corpus> read_corpus(const std::string& folder) {
 ExitStatus train_model(const TrainArguments& given) {
   const auto corrections = read_corrections(given.corrections);
   if (!corrections) return report(corrections.error());
-  const auto corpus = read_corpus(given.corpus.empty() ? usual_corpus() : given.corpus);
+  const std::string folder = given.corpus.empty() ? usual_corpus() : given.corpus;
+  const auto corpus = read_corpus(folder);
   if (!corpus) return report(corpus.error());
+  if (const auto fine = check_out(given, folder); !fine) return report(fine.error());
   std::vector<Correction> rows;
   for (const CorrectionsReading::Row& row : corrections.value().rows) {
     rows.push_back(row.correction);
@@ -176,20 +180,19 @@ ExitStatus train_model(const TrainArguments& given) {
       corpus.value(), rows, {.folds = given.folds, .threads = std::thread::hardware_concurrency()});
   if (!fitted) return report(fitted.error());
   const std::size_t problems = corrections.value().problems.size();
-  if (!given.out.empty()) {
-    if (const auto written = write_model(given.out, fitted.value().model); !written) {
-      return report(written.error());
-    }
-  }
+  Result<void> written = outcome::success();
+  if (!given.out.empty()) written = write_model(given.out, fitted.value().model);
   if (given.json) {
-    show_json(fitted.value().report, given, problems);
+    show_json(fitted.value().report, written ? given.out : "", problems);
   } else {
     show_table(fitted.value().report);
-    print(given.out.empty() ? "\nNo model was written: --out names a file for it.\n"
-                            : "\nThe model is in " + printable(given.out) +
-                                  ": `triage classify --model` and EvidenceClassifier::load take "
-                                  "it.\n");
+    if (given.out.empty()) print("\nNo model was written: --out names a file for it.\n");
+    if (!given.out.empty() && written) {
+      print("\nThe model is in " + printable(given.out) +
+            ": `triage classify --model` and EvidenceClassifier::load take it.\n");
+    }
   }
+  if (!written) return report(written.error());  // Not in vain: the scores are told.
   if (problems > 0) warn(counted(problems, "line") + " could not be read; the rest was used");
   return problems > 0 ? ExitStatus::unreadable : ExitStatus::done;
 }

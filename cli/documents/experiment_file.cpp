@@ -73,14 +73,20 @@ class ScratchStores {
 
 }  // namespace
 
-Result<lab::ScriptedExperiment> read_experiment_file(const std::string& path) {
+Result<lab::ScriptedExperiment> read_experiment_file(const std::string& path,
+                                                     std::vector<std::string>* files) {
   TRIAGE_TRY(text, read_text_file(path));
+  if (files != nullptr) files->push_back(path);
   const auto folder = std::filesystem::path(path).parent_path();
   std::optional<lab::ScriptedExperiment> experiment;
   const auto scratch = std::make_shared<ScratchStores>();
   const auto read = checked_json(text, "the experiment", [&](const Json& json) -> Result<void> {
     TRIAGE_TRY(made, lab::experiment_from_json(
-                         json, [&](const std::string& file) { return policy_in(folder, file); },
+                         json,
+                         [&](const std::string& file) {
+                           if (files != nullptr) files->push_back((folder / file).string());
+                           return policy_in(folder, file);
+                         },
                          [scratch](std::string_view kind) { return scratch->make(kind); }));
     experiment.emplace(std::move(made));
     return outcome::success();
