@@ -42,6 +42,11 @@ struct Verified {
 
 using Problems = std::vector<std::pair<Sequence, std::string>>;
 
+// Records that are missing at the end leave no hole.
+bool is_without_end(const JournalReading& reading, const Journal& journal) {
+  return reading.info.status == RunStatus::finished && journal.finished().is_null();
+}
+
 // What is lost and not set aside. Intact bytes may still be invalid: the fold finds holes and
 // undecodable bodies.
 Problems problems_of(const JournalReading& reading, const Result<Journal>& journal,
@@ -63,6 +68,10 @@ Problems problems_of(const JournalReading& reading, const Result<Journal>& journ
     problems.emplace_back(1, journal.error().detail);
   } else if (journal.value().broken_at() && problems.empty() && !lost) {
     problems.emplace_back(*journal.value().broken_at(), "the record is not readable");
+  } else if (is_without_end(reading, journal.value()) && problems.empty() && !lost) {
+    problems.emplace_back(0,
+                          "the run has finished, but the record of that is missing: its result is "
+                          "lost, and `triage fork` can get it again from a checkpoint");
   }
   return problems;
 }

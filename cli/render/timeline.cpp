@@ -242,17 +242,17 @@ ExitStatus warn_of_damage(const JournalReading& reading) {
     warn("run \"" + reading.info.id + "\" " + text);
     status = ExitStatus::unreadable;
   };
-  if (!reading.damaged.empty()) {
-    const DamagedRecord& first = reading.damaged.front();
-    problem("has " + counted(reading.damaged.size(), "damaged record") +
-            ", the first with sequence " + std::to_string(first.seq) + ": " + first.error.detail +
-            "; what depends on it is left out");
+  std::size_t number = 0;
+  const LostRecords* first = nullptr;
+  const std::vector<LostRecords> lost = lost_records(reading);
+  for (const LostRecords& one : lost) {
+    if (one.set_aside) continue;
+    if (first == nullptr) first = &one;
+    number += static_cast<std::size_t>(one.last - one.first + 1);
   }
-  if (const auto missing = missing_records(reading); !missing.empty()) {
-    std::size_t number = 0;
-    for (const SequenceRange& range : missing) number += range.last - range.first + 1;
-    problem("lacks " + counted(number, "record") + ", the first with sequence " +
-            std::to_string(missing.front().first) + "; what depends on it is left out");
+  if (first != nullptr) {
+    problem("has " + counted(number, "damaged record") + ", the first with sequence " +
+            std::to_string(first->first) + ": " + first->why + "; what depends on it is left out");
   }
   if (reading.info.damaged) {
     problem("does not match the checksum of its entry: its status, for example, may be wrong");

@@ -6,12 +6,36 @@
 #include "triage/detail/record_rules.hpp"
 #include "triage/detail/step_chunk.hpp"
 #include "triage/journal.hpp"
+#include "triage/repair.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1 {
 
 using detail::field;
+
+namespace {
+
+// The end of a run that its row calls finished, behind what is lost. Nothing goes on from it, but
+// its result is known. Null if it may be an earlier end's: something behind it is lost, or the run
+// has gone on.
+Json end_behind_a_hole(const JournalReading& reading) {
+  if (reading.info.status != RunStatus::finished || reading.info.damaged) return nullptr;
+  const auto end =
+      std::find_if(reading.records.rbegin(), reading.records.rend(), [](const Record& record) {
+        return record.kind() == RecordKind::finished || record.kind() == RecordKind::resumed;
+      });
+  if (end == reading.records.rend() || end->kind() != RecordKind::finished) return nullptr;
+  const std::vector<LostRecords> lost = lost_records(reading);
+  const bool whole_behind = std::all_of(
+      lost.begin(), lost.end(), [end](const LostRecords& one) { return one.last < end->seq(); });
+  Result<Json> body = whole_behind ? end->body() : Result<Json>(Json());
+  return body && body.value().is_object() ? std::move(body).value() : Json();
+}
+
+}  // namespace
 
 Result<Journal> Journal::fold(const JournalReading& reading) {
   Journal journal(reading.info.id);
@@ -33,6 +57,9 @@ Result<Journal> Journal::fold(const JournalReading& reading) {
     journal.last_ = reading.info.last;
   }
   journal.effects_.note_lost_records(reading);
+  if (journal.broken_at_ && journal.facts_.finished.is_null()) {
+    journal.facts_.finished = end_behind_a_hole(reading);
+  }
   return outcome::success(std::move(journal));
 }
 

@@ -65,7 +65,9 @@ static Result<ContinuationPtr> open_finished(const AgentCore& core, CheckpointSt
     TRIAGE_TRYV(check_fingerprint(core, journal));
   }
   if (journal.finished().is_null()) {
-    return Error{Errc::corrupt, "run \"" + id + "\" has finished, but its result is damaged"};
+    return Error{Errc::corrupt, "run \"" + id +
+                                    "\" has finished, but its result is lost; a branch from one "
+                                    "of its checkpoints (`triage fork`) can get it again"};
   }
   return ContinuationPtr(
       new Continuation(core, journal.start().value("task", Json()), journal.finished()));

@@ -71,7 +71,10 @@ TEST_CASE("what a repair has set aside does not hinder an export", "[cli][export
   make_store(store);
   tamper(store, "UPDATE records SET time = time + 1 WHERE run = 1 AND seq = 6");
   tamper(store, "DELETE FROM records WHERE run = 1 AND seq = 7");
+  CHECK(triage_command({"checkpoint", "show", store, "good"}).status == 4);
   REQUIRE(triage_command({"checkpoint", "verify", store, "--repair"}).status == 0);
+  CHECK(triage_command({"checkpoint", "show", store, "good"}).status == 0);
+  CHECK(triage_command({"explain", "good", "--store", store}).status == 0);
   const std::string file = folder.file("runs.jsonl");
   CHECK(triage_command({"checkpoint", "export", store, "--out", file}).status == 0);
   REQUIRE(triage_command({"checkpoint", "import", folder.file("b.db"), "--in", file}).status == 0);
@@ -103,4 +106,16 @@ TEST_CASE("an import from triage-agent that leaves checkpoints out has another s
                                        "triage-agent", "--in", theirs, "--leave-out-damaged"});
   CHECK(done.status == 4);
   CHECK_THAT(done.error, ContainsSubstring("imported; 1 damaged or missing."));
+}
+
+TEST_CASE("verify misses the end of a run that has finished", "[cli][verify]") {
+  const TempFolder folder;
+  const std::string store = folder.file("runs.db");
+  make_store(store);
+  tamper(
+      store,
+      "DELETE FROM records WHERE run = 1 AND seq = (SELECT max(seq) FROM records WHERE run = 1)");
+  const Printed verified = triage_command({"checkpoint", "verify", store});
+  CHECK(verified.status == 3);
+  CHECK_THAT(verified.out, ContainsSubstring("the record of that is missing"));
 }

@@ -275,6 +275,44 @@ TEST_CASE("an intent that is lost never reads as an effect that was not begun",
   CHECK(paid == 0);
 }
 
+TEST_CASE("a finished run with a hole tells its result, unless that may be an earlier one",
+          "[stores][damage]") {
+  const TempFolder folder;
+  const auto store = SqliteStore::open(folder.file("a.db")).value();
+  int paid = 0;
+  const Agent agent{[&paid](const std::string&, Attempt& attempt) -> Result<int> {
+                      attempt.record_step({.action = "plan"});
+                      attempt.update_state({{"page", 1}});
+                      attempt.effect("pay", [&paid] { return ++paid; });
+                      return attempt.number();
+                    },
+                    FailurePolicy(),
+                    {.store = store}};
+  CHECK(agent.run("x", {.run_id = "r"}).value() == 1);
+  const JournalReading whole = store->read("r", {}).value();
+  const Behind file(folder.file("a.db"));
+  const std::string early = std::to_string(sequence_of(whole, RecordKind::state_changed));
+  SECTION("the newest end is there") {
+    file.run("UPDATE records SET time = time + 1 WHERE seq = " + early);
+    CHECK(agent.resume_run("r").value() == 1);
+    REQUIRE_OK(repair_run(*store, "r"));
+    CHECK(agent.resume_run("r").value() == 1);
+  }
+  SECTION("the newest end is lost, an earlier one is not") {
+    const std::string from = to_string(Journal::fold(whole).value().latest().info.id);
+    CHECK(agent.resume_run("r", {.from = from}).value() == 2);
+    const Sequence last = store->read("r", {}).value().info.last;
+    REQUIRE(last > whole.info.last);
+    file.run("UPDATE records SET time = time + 1 WHERE seq = " + early);
+    const bool gone = GENERATE(true, false);
+    file.run((gone ? "DELETE FROM records WHERE seq = "
+                   : "UPDATE records SET time = time + 1 WHERE seq = ") +
+             std::to_string(last));
+    CHECK_ERRC(Errc::corrupt, agent.resume_run("r"));
+  }
+  CHECK(paid == 1);
+}
+
 TEST_CASE("a repair refuses what it cannot help, or must not touch", "[stores][damage]") {
   const Damaged run(RecordKind::run_started);
   CHECK_ERRC(Errc::corrupt, repair_run(*run.store, "r"));
