@@ -58,6 +58,12 @@ ExitStatus compact_and_tell(const CheckpointCompactArguments& given) {
   print(counted(all.checkpoints, "checkpoint") + " of " + std::to_string(all.checkpoints_before) +
         ", " + counted(all.records, "record") + " of " + std::to_string(all.records_before) + ", " +
         std::to_string(all.bytes) + " bytes of " + std::to_string(all.bytes_before) + " stay.\n");
+  if (all.checkpoints == all.checkpoints_before && all.checkpoints > given.keep) {
+    print("Nothing was removed: without more of them the run would get no smaller.\n");
+  } else if (all.checkpoints > given.keep) {
+    print("More than " + std::to_string(given.keep) +
+          " stay: those with the state of another, too, and others that --help names.\n");
+  }
   return ExitStatus::done;
 }
 
@@ -68,7 +74,8 @@ std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments) {
   declare_store(arguments, given->where, "The run.");
   arguments
       .add_option("--keep", given->keep,
-                  "At most so many checkpoints of each branch stay, the newest. Default: 100.")
+                  "The newest checkpoints of each branch that surely stay; older ones go with the "
+                  "states that only they need. Default: 100.")
       ->check(whole_number(1, 1'000'000'000));
   arguments
       .add_option("--bytes", given->bytes,
@@ -82,9 +89,11 @@ std::function<ExitStatus()> checkpoint_compact(CLI::App& arguments) {
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(
       "Example: triage checkpoint compact 01JDZ3…8XQ --keep 10\n\n"
-      "Checkpoints with a label stay, and those that the run went back "
-      "to. A run that a living\nprocess holds is left alone. An SQLite "
-      "file keeps its size and is used again.");
+      "What goes are state changes that later ones replace, and the checkpoints between them. So\n"
+      "checkpoints with the same state as one that stays stay, too, as do those with a label,\n"
+      "those that the run went back to, and all where the run would get no smaller without them:\n"
+      "steps are never removed. A run that a living process holds is left alone. An SQLite file\n"
+      "keeps its size and is used again.");
   return [given] { return compact_and_tell(*given); };
 }
 
