@@ -19,8 +19,10 @@ enum class ExitStatus : int {
   escalated = 5,   // Somebody must look: also for a cancelled run, and an effect in doubt.
   aborted = 6,
   suspended = 7,
-  busy = 8,    // Another process works on it, or has taken it over.
-  failed = 9,  // The environment refused: disk, memory, a file of a newer version.
+  busy = 8,  // Another process works on it, or has taken it over.
+  // The environment refused: disk, memory, network; or this build, this kind of store or the file's
+  // version does not allow it.
+  failed = 9,
 };
 
 [[nodiscard]] ExitStatus exit_status(Errc code) noexcept;

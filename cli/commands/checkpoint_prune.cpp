@@ -41,8 +41,8 @@ Result<std::uint64_t> number_of(const std::string& text, const char* option) {
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec == std::errc() && read.ptr == end) return outcome::success(number);
-  return Error{Errc::invalid_argument,
-               std::string(option) + " is \"" + printable(text) + "\"; allowed is a whole number"};
+  return Error{Errc::invalid_argument, std::string(option) + " is \"" + printable(text) +
+                                           "\"; allowed is a whole number, 0 or more"};
 }
 
 Result<RetentionRule> rule_of(const CheckpointPruneArguments& given) {

@@ -42,7 +42,9 @@ std::function<ExitStatus()> checkpoint_release(CLI::App& arguments) {
   arguments.add_flag("--force", given->force,
                      "Even if its owner seems to be alive and at work. What it appends from now on "
                      "is refused; an effect that it is just carrying out stays in doubt.");
-  arguments.footer("Example: triage checkpoint release nightly");
+  arguments.footer(
+      "Example: triage checkpoint release nightly\n\n"
+      "For SQLite stores only. In others a lease ends by itself (docs/stores.md).");
   return [given] {
     const auto meant = meant_run(given->where);
     if (!meant) return report(meant.error());

@@ -3,6 +3,7 @@
 
 #include "arguments/open_store.hpp"
 #include "arguments/store_argument.hpp"
+#include "arguments/store_place.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
@@ -11,6 +12,8 @@
 #include "triage/version.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -75,6 +78,22 @@ void look_at_runs(CheckpointStore& store, std::vector<Finding>& found) {
                        with("suspended") + " suspended"});
 }
 
+// Of a store that is a file or folder. A SQLite file needs others beside it.
+void look_at_rights(const std::string& url, std::vector<Finding>& found) {
+  const auto paths = store_paths(url);
+  if (paths.empty()) return;
+  const fs::path path = paths.back();
+  std::error_code ignored;
+  const bool folder = fs::is_directory(path, ignored);
+  for (const fs::path& needed : {path, folder ? path : path.parent_path()}) {
+    if (::access(needed.c_str(), W_OK) == 0) continue;
+    found.push_back({Finding::Kind::missing, "rights",
+                     "\"" + needed.string() + "\" cannot be written (" + std::strerror(errno) +
+                         "): runs can be looked at, not recorded"});
+    return;
+  }
+}
+
 void look_at_store(const std::string& url, std::vector<Finding>& found) {
   const auto store = open_store(url);
   if (!store && store.error().code == Errc::not_found) {
@@ -99,6 +118,7 @@ void look_at_store(const std::string& url, std::vector<Finding>& found) {
       found.push_back({Finding::Kind::wrong, "health", one});
     }
   }
+  look_at_rights(url, found);
   look_at_runs(*store.value(), found);
 }
 

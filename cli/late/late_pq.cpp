@@ -27,6 +27,7 @@ ConnStatusType PQstatus(const PGconn* connection) {
 char* PQerrorMessage(const PGconn* connection) {
   return TRIAGE_CALL_LATE(pq, PQerrorMessage, connection);
 }
+char* PQhost(const PGconn* connection) { return TRIAGE_CALL_LATE(pq, PQhost, connection); }
 char* PQpass(const PGconn* connection) { return TRIAGE_CALL_LATE(pq, PQpass, connection); }
 int PQsocket(const PGconn* connection) { return TRIAGE_CALL_LATE(pq, PQsocket, connection); }
 int PQsetnonblocking(PGconn* connection, int on) {

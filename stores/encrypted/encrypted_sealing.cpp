@@ -305,6 +305,10 @@ Result<StoreKey> store_key_in_file(const std::string& path) {
   }
   auto key = parse_store_key({text.data(), static_cast<std::size_t>(size)});
   sodium_memzero(text.data(), text.size());
+  if (!key) {
+    return Error{key.error().code,
+                 "the key file \"" + printable(path) + "\": " + key.error().detail};
+  }
   return key;
 }
 

@@ -182,6 +182,15 @@ Result<PgRows> ask_once(PGconn* connection, const std::string& statement,
   return refused(connection, result, state);
 }
 
+// Why this is no connection.
+std::string why_not(const PGconn* connection) {
+  if (connection == nullptr) return "there is no connection to the PostgreSQL server";
+  if (PQstatus(connection) == CONNECTION_BAD) {
+    return safe_text(connection, PQerrorMessage(connection));
+  }
+  return "the PostgreSQL server at " + printable(PQhost(connection)) + " gives no answer in time";
+}
+
 }  // namespace
 
 PgParameters& PgParameters::number(std::int64_t value) {
@@ -256,10 +265,8 @@ Result<PgPool::Connection> PgPool::take(Point give_up) {
     PQsetnonblocking(connection.get(), 1);
     return outcome::success(std::move(connection));
   }
-  const std::string why = connection ? safe_text(connection.get(), PQerrorMessage(connection.get()))
-                                     : "there is no connection to the PostgreSQL server";
   give_back(nullptr);
-  return Error{Errc::io, why};
+  return Error{Errc::io, why_not(connection.get())};
 }
 
 void PgPool::give_back(Connection connection) {
@@ -382,10 +389,7 @@ Result<PgAddress> parse_postgres_url(std::string url, milliseconds timeout) {
     PostgresPollingStatusType next = PGRES_POLLING_WRITING;
     while (next != PGRES_POLLING_OK && next != PGRES_POLLING_FAILED) {
       const short what = next == PGRES_POLLING_WRITING ? POLLOUT : POLLIN;
-      if (!wait_for(connection, what, give_up)) {
-        PQfinish(connection);
-        return nullptr;
-      }
+      if (!wait_for(connection, what, give_up)) return connection;  // Neither good nor bad.
       next = PQconnectPoll(connection);
     }
     return connection;

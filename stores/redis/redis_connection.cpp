@@ -189,8 +189,11 @@ Error RedisConnection::broken() const {
   const int kind = context_->err;
   const bool cut = kind == REDIS_ERR_EOF || kind == REDIS_ERR_PROTOCOL ||
                    (kind == REDIS_ERR_IO && (errno == ECONNRESET || errno == EPIPE));
+  const bool slow = kind == REDIS_ERR_IO && errno == EAGAIN;
   std::string what = context_->errstr;
-  if (address_.tls) {
+  if (slow) {
+    what = "the server gives no answer in time";
+  } else if (address_.tls) {
     if (const std::string complaint = take_tls_complaint(); !complaint.empty()) {
       what = complaint;
     } else if (cut && !was_there_ && address_.tls_certificate.empty()) {
