@@ -326,8 +326,8 @@ std::function<ExitStatus()> workflow_run(CLI::App& arguments) {
       "Example: triage workflow run news.yaml --run today --input topic=tea\n\n"
       "A task's agent is a command, which reads {\"task\", \"description\", \"inputs\", "
       "\"context\",\n"
-      "\"run\"} from standard input and prints JSON, or an OpenAI-compatible endpoint. See\n"
-      "docs/workflows.md.");
+      "\"run\"} from standard input (inputs: those that its description names) and prints\n"
+      "JSON, or an OpenAI-compatible endpoint. See docs/workflows.md.");
   return [given] { return run_file(*given); };
 }
 

@@ -58,6 +58,7 @@ agents:
     system: You write.
 inputs:
   topic: tea
+  pages: 5
 tasks:
   - id: search
     description: Search for {{topic}}, not for {{this one}}.
