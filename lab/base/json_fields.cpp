@@ -2,6 +2,7 @@
 #include "lab/base/json_fields.hpp"
 
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/problems.hpp"
 #include "triage/policies/duration.hpp"
 
 #include <algorithm>
@@ -127,16 +128,17 @@ void JsonFields::read(std::string_view key, Duration& value) {
 void JsonFields::refuse(std::string_view key, const std::string& what) {
   if (!object_.is_object() && !problems_.empty()) return;
   constexpr std::size_t most_refused = 50;
-  if (refused_.size() == most_refused) return;
   if (std::find(refused_.begin(), refused_.end(), key) != refused_.end()) return;
+  if (refused_.size() == most_refused) {
+    ++others_;
+    return;
+  }
   refused_.emplace_back(key);
   const std::string where = key.empty() ? path_ : path_ + "." + std::string(key);
   add({Errc::invalid_argument, (where.empty() ? "the document" : where) + what});
 }
 
-void JsonFields::add(const Error& error) {
-  problems_ += (problems_.empty() ? "" : "\n") + error.detail;
-}
+void JsonFields::add(const Error& error) { triage::detail::add_problems(problems_, error.detail); }
 
 void JsonFields::refuse_name(std::string_view key, std::string_view name,
                              const std::vector<std::string>& allowed) {
@@ -150,6 +152,7 @@ Result<void> JsonFields::finish() {
       refuse(key, " is not known" + triage::detail::allowed_names(key, asked_));
     }
   }
+  if (others_ > 0) triage::detail::add_problems(problems_, triage::detail::left_out_line(others_));
   if (!problems_.empty()) return Error{Errc::invalid_argument, problems_};
   return outcome::success();
 }

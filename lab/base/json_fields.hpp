@@ -6,6 +6,7 @@
 #include "triage/json.hpp"
 #include "triage/result.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -56,8 +57,9 @@ class JsonFields {
   const Json& object_;
   std::string path_;
   std::vector<std::string> asked_{};
-  std::vector<std::string> refused_{};  // Keys.
-  std::string problems_{};              // One a line, the first fifty.
+  std::vector<std::string> refused_{};  // Keys, the first fifty.
+  std::size_t others_ = 0;              // Problems of further keys.
+  std::string problems_{};
 };
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -2,14 +2,17 @@
 #include "triage/lab/experiment_file.hpp"
 
 #include "lab/base/json_fields.hpp"
+#include "lab/experiment/problem_paths.hpp"
 #include "lab/scripted/scripted_trial.hpp"
 #include "triage/detail/joined.hpp"
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/problems.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::lab {
@@ -25,7 +28,6 @@ struct ScriptedExperiment::Parts {
 namespace {
 
 constexpr std::size_t most_listed_conditions = 10'000;
-constexpr int most_problems = 50;
 
 // The parts of a condition before its agent is parsed.
 struct Draft {
@@ -49,25 +51,6 @@ std::string level_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : show(value);
 }
 
-// Prefixes every line with these words.
-std::string behind(const std::string& words, std::string_view lines) {
-  std::string all = words;
-  for (const char c : lines) {
-    all += c;
-    if (c == '\n') all += words;
-  }
-  return all;
-}
-
-// Top-level keys have no path before their dot.
-std::string without_first_dots(std::string_view lines) {
-  std::string all;
-  for (const char c : lines) {
-    if (c != '.' || !(all.empty() || all.back() == '\n')) all += c;
-  }
-  return all;
-}
-
 struct Level {
   std::string name{};
   Json value{};
@@ -86,9 +69,7 @@ class Reader {
   [[nodiscard]] std::string fingerprint(const Json& json) const;
 
  private:
-  void problem(const std::string& what) {
-    if (++problem_count_ <= most_problems) problems_ += (problems_.empty() ? "" : "\n") + what;
-  }
+  void problem(const std::string& what) { triage::detail::add_problems(problems_, what); }
   void read_head();
   void read_policies();
   std::vector<Level> levels_of(const std::string& key, const Json& section, const char* wanted);
@@ -101,13 +82,14 @@ class Reader {
   void read_varied(const std::string& key, const Json& values);
   void add_factor(DraftFactor factor, const std::string& key);
   void drop_lone_policy(const std::string& compare);
+  void check_compare(const std::string& name);
   void put_first(const std::string& name);
   void make_trials();
 
   detail::JsonFields fields_;
   const ReadPolicyFile& read_policy_;
   std::string problems_{};
-  int problem_count_ = 0;
+  std::set<std::string, std::less<>> told_{};  // Problems of the agent: each once.
   std::shared_ptr<ScriptedExperiment::Parts> parts_ = std::make_shared<ScriptedExperiment::Parts>();
   Draft draft_{};
   std::vector<DraftFactor> factors_{};
@@ -134,6 +116,8 @@ void Reader::read_head() {
     draft_.setup.agent = std::move(known).value();
   } else {
     problem(known.error().detail);
+    triage::detail::for_each_line(known.error().detail,
+                                  [&](std::string_view line) { told_.emplace(line); });
   }
 }
 
@@ -175,13 +159,13 @@ void Reader::read_policy(DraftFactor& factor, Level level) {
                      ", a file (.yaml, .yml, .json) and a policy document");
     }
     auto loaded = read_policy_(text);
-    if (!loaded) return problem(behind(level.path + ": ", loaded.error().detail));
+    if (!loaded) return problem(detail::behind(level.path + ": ", loaded.error().detail));
     document = std::move(loaded).value();
     if (level.name == text) level.name = file.stem().string();
   }
   auto checked = document_from_json(document, built_in_strategies());
   if (!checked) {
-    return problem(behind(level.path + ".", checked.error().detail));
+    return problem(detail::behind(level.path + ".", checked.error().detail));
   }
   documents_[level.name] = document;
   factor.add(level.name,
@@ -243,7 +227,10 @@ void Reader::read_varied(const std::string& key, const Json& values) {
     if (!detail::set_at(changed, place, value)) return problem(path + " is not a key of the agent");
     const auto tried = detail::agent_from_json(changed, "agent");
     if (!tried) {
-      problem(path + "[" + std::to_string(i) + "]: " + tried.error().detail);
+      const std::string value_path = path + "[" + std::to_string(i) + "]: ";
+      triage::detail::for_each_line(tried.error().detail, [&](std::string_view line) {
+        if (told_.emplace(line).second) problem(value_path + std::string(line));
+      });
       continue;
     }
     // It was possible above, and no other key changes what this one leads through.
@@ -291,6 +278,16 @@ void Reader::drop_lone_policy(const std::string& compare) {
   if (compare == "policy" || factors_.size() < 2 || factors_[0].levels.size() > 1) return;
   factors_[0].changes[0](draft_);
   factors_.erase(factors_.begin());
+}
+
+// Beside other mistakes, since which of these is a factor depends on them.
+void Reader::check_compare(const std::string& name) {
+  std::vector<std::string> names{"policy", "faults", "budget", "store"};
+  if (const Json* vary = fields_.find("vary"); vary != nullptr && vary->is_object()) {
+    for (const auto& [key, unused] : vary->items()) names.push_back(key);
+  }
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  problem("compare is \"" + printable(name) + "\"" + triage::detail::allowed_names(name, names));
 }
 
 void Reader::put_first(const std::string& name) {
@@ -364,10 +361,10 @@ Result<std::shared_ptr<ScriptedExperiment::Parts>> Reader::read() {
   std::string compare = "policy";
   fields_.read("compare", compare);
   if (auto done = fields_.finish(); !done) {
-    problem(without_first_dots(done.error().detail));
+    problem(detail::without_first_dots(done.error().detail));
   }
   drop_lone_policy(compare);
-  if (problems_.empty()) put_first(compare);
+  problems_.empty() ? put_first(compare) : check_compare(compare);
   if (problems_.empty()) make_trials();
   if (!problems_.empty()) return Error{Errc::invalid_argument, problems_};
   return outcome::success(parts_);

@@ -5,6 +5,7 @@
 #include "lab/faults/fault_json.hpp"
 
 #include "triage/detail/joined.hpp"
+#include "triage/detail/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/lab/simulation.hpp"
 #include "triage/policies/backoff.hpp"
@@ -240,7 +241,7 @@ Result<ScriptedFaults> faults_from_json(const Json& json, const std::string& pat
   for (std::size_t i = 0; i < json.size(); ++i) {
     const std::string place = path + "[" + std::to_string(i) + "]";
     if (auto read = add_fault(faults, json[i], place); !read) {
-      problems += (problems.empty() ? "" : "\n") + read.error().detail;
+      triage::detail::add_problems(problems, read.error().detail);
     }
   }
   if (!problems.empty()) return Error{Errc::invalid_argument, problems};

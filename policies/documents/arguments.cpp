@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/arguments.hpp"
 
-#include "documents/problems.hpp"
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 #include "triage/taxonomy.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/document.hpp"
 
-#include "documents/problems.hpp"
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/policies/bulkhead.hpp"
@@ -19,14 +19,24 @@ namespace {
 
 using Shared = std::shared_ptr<KeySpace>;
 
-// A gate maker's result, with the gate's path in its error.
+// Each line is "bulkhead: poll is 0s; allowed is 1ms or more".
+void take_over(Arguments& arguments, const Error& error) {
+  detail::for_each_line(error.detail, [&](std::string_view line) {
+    const std::size_t begin = line.find(": ");
+    if (begin == std::string_view::npos) return;
+    const std::string_view told = line.substr(begin + 2);
+    const std::size_t end = std::min(told.find(' '), told.size());
+    arguments.refuse(told.substr(0, end), std::string(told.substr(end)));
+  });
+}
+
+// A gate maker's result, or the mistakes in all its arguments.
 template <class Made>
-Result<std::shared_ptr<Gate>> as_gate(Made made) {
-  if (made) return outcome::success(std::shared_ptr<Gate>(std::move(made).value()));
-  Error error = std::move(made).error();
-  const std::size_t colon = error.detail.find(": ");
-  if (colon != std::string::npos) error.detail = "." + error.detail.substr(colon + 2);
-  return error;
+Result<std::shared_ptr<Gate>> as_gate(Arguments& arguments, Made made) {
+  if (!made) take_over(arguments, made.error());
+  TRIAGE_TRYV(arguments.check());
+  if (!made) return std::move(made).error();
+  return outcome::success(std::shared_ptr<Gate>(std::move(made).value()));
 }
 
 void read_types(Arguments& arguments, std::vector<FailureType>& types) {
@@ -60,8 +70,7 @@ Result<std::shared_ptr<Gate>> make_breaker(const Json& object, const Shared& sha
   arguments.read("probes", options.probes);
   arguments.read("probe_lease", options.probe_lease);
   arguments.read("retry_only", options.retry_only);
-  TRIAGE_TRYV(arguments.check());
-  return as_gate(CircuitBreaker::create(std::move(options)));
+  return as_gate(arguments, CircuitBreaker::create(std::move(options)));
 }
 
 Result<std::shared_ptr<Gate>> make_limiter(const Json& object, const Shared& shared) {
@@ -72,8 +81,7 @@ Result<std::shared_ptr<Gate>> make_limiter(const Json& object, const Shared& sha
   arguments.read("period", options.period);
   arguments.read("burst", options.burst);
   arguments.read("max_wait", options.max_wait);
-  TRIAGE_TRYV(arguments.check());
-  return as_gate(RateLimiter::create(std::move(options)));
+  return as_gate(arguments, RateLimiter::create(std::move(options)));
 }
 
 Result<std::shared_ptr<Gate>> make_bulkhead(const Json& object, const Shared& /*shared*/) {
@@ -82,8 +90,7 @@ Result<std::shared_ptr<Gate>> make_bulkhead(const Json& object, const Shared& /*
   arguments.read("max_concurrent", options.max_concurrent);
   arguments.read("max_wait", options.max_wait);
   arguments.read("poll", options.poll);
-  TRIAGE_TRYV(arguments.check());
-  return as_gate(Bulkhead::create(options));
+  return as_gate(arguments, Bulkhead::create(options));
 }
 
 Result<std::shared_ptr<Gate>> make_retry_budget(const Json& object, const Shared& shared) {
@@ -103,8 +110,7 @@ Result<std::shared_ptr<Gate>> make_retry_budget(const Json& object, const Shared
   arguments.read("per_failure", options.per_failure);
   arguments.read("per_success", options.per_success);
   arguments.read("refund", options.refund);
-  TRIAGE_TRYV(arguments.check());
-  return as_gate(RetryBudget::create(std::move(options)));
+  return as_gate(arguments, RetryBudget::create(std::move(options)));
 }
 
 struct GateMaker {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/registry.hpp"
 
-#include "documents/problems.hpp"
 #include "triage/detail/joined.hpp"
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 

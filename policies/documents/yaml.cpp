@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/yaml.hpp"
 
-#include "documents/problems.hpp"
+#include "triage/detail/problems.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 

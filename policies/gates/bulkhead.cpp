@@ -2,6 +2,7 @@
 #include "triage/policies/bulkhead.hpp"
 
 #include "keyed_states.hpp"
+#include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 
 #include <algorithm>
@@ -9,19 +10,17 @@
 namespace triage::inline v0_1 {
 
 Result<std::shared_ptr<Bulkhead>> Bulkhead::create(BulkheadOptions options) {
-  const auto refuse = [](std::string_view option, const std::string& value,
-                         std::string_view allowed) {
-    return detail::wrong_option("bulkhead", option, value, allowed);
-  };
+  detail::OptionMistakes mistakes("bulkhead");
   if (options.max_concurrent < 1) {
-    return refuse("max_concurrent", std::to_string(options.max_concurrent), "1 or more");
+    mistakes.refuse("max_concurrent", std::to_string(options.max_concurrent), "1 or more");
   }
   if (options.max_wait < Duration::zero()) {
-    return refuse("max_wait", format_duration(options.max_wait), "0s or more");
+    mistakes.refuse("max_wait", format_duration(options.max_wait), "0s or more");
   }
   if (options.poll < std::chrono::milliseconds(1)) {
-    return refuse("poll", format_duration(options.poll), "1ms or more");
+    mistakes.refuse("poll", format_duration(options.poll), "1ms or more");
   }
+  TRIAGE_TRYV(mistakes.result());
   return outcome::success(std::shared_ptr<Bulkhead>(new Bulkhead(options)));
 }
 

@@ -13,36 +13,34 @@ namespace {
 using std::chrono::milliseconds;
 
 Result<void> check(const BreakerOptions& options) {
-  const auto refuse = [](std::string_view option, const std::string& value, const char* allowed) {
-    return detail::wrong_option("circuit_breaker", option, value, allowed);
-  };
+  detail::OptionMistakes mistakes("circuit_breaker");
   const auto is_rate = [](double rate) { return rate > 0.0 && rate <= 1.0; };
-  if (options.types.empty()) return refuse("types", "empty", "1 to 13 failure types");
+  if (options.types.empty()) mistakes.refuse("types", "empty", "1 to 13 failure types");
   if (options.window < milliseconds(10)) {
-    return refuse("window", format_duration(options.window), "10ms or more");
+    mistakes.refuse("window", format_duration(options.window), "10ms or more");
   }
   if (options.minimum_calls < 1) {
-    return refuse("minimum_calls", std::to_string(options.minimum_calls), "1 or more");
+    mistakes.refuse("minimum_calls", std::to_string(options.minimum_calls), "1 or more");
   }
   if (!is_rate(options.failure_rate)) {
-    return refuse("failure_rate", detail::shortest(options.failure_rate), "above 0, up to 1");
+    mistakes.refuse("failure_rate", detail::shortest(options.failure_rate), "above 0, up to 1");
   }
   if (options.slow_call < Duration::zero()) {
-    return refuse("slow_call", format_duration(options.slow_call), "0s or more");
+    mistakes.refuse("slow_call", format_duration(options.slow_call), "0s or more");
   }
   if (!is_rate(options.slow_rate)) {
-    return refuse("slow_rate", detail::shortest(options.slow_rate), "above 0, up to 1");
+    mistakes.refuse("slow_rate", detail::shortest(options.slow_rate), "above 0, up to 1");
   }
   if (options.break_duration < milliseconds(1)) {
-    return refuse("break_duration", format_duration(options.break_duration), "1ms or more");
+    mistakes.refuse("break_duration", format_duration(options.break_duration), "1ms or more");
   }
   if (options.probes < 1 || options.probes > 1'000) {
-    return refuse("probes", std::to_string(options.probes), "1 to 1000");
+    mistakes.refuse("probes", std::to_string(options.probes), "1 to 1000");
   }
   if (options.probe_lease < milliseconds(1)) {
-    return refuse("probe_lease", format_duration(options.probe_lease), "1ms or more");
+    mistakes.refuse("probe_lease", format_duration(options.probe_lease), "1ms or more");
   }
-  return outcome::success();
+  return mistakes.result();
 }
 
 }  // namespace

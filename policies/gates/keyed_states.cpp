@@ -17,10 +17,16 @@ std::string gate_subject(const GateRequest& request) {
   return text;
 }
 
-Error wrong_option(std::string_view gate, std::string_view option, const std::string& value,
-                   std::string_view allowed) {
-  return {Errc::invalid_argument, std::string(gate) + ": " + std::string(option) + " is " + value +
-                                      "; allowed is " + std::string(allowed)};
+void OptionMistakes::refuse(std::string_view option, const std::string& value,
+                            std::string_view allowed) {
+  lines_ += lines_.empty() ? "" : "\n";
+  lines_ +=
+      gate_ + ": " + std::string(option) + " is " + value + "; allowed is " + std::string(allowed);
+}
+
+Result<void> OptionMistakes::result() const {
+  if (lines_.empty()) return outcome::success();
+  return Error{Errc::invalid_argument, lines_};
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -26,9 +26,19 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] std::string gate_key(const GateRequest& request);
 // The same, for messages.
 [[nodiscard]] std::string gate_subject(const GateRequest& request);
-// "rate_limiter: permits is 0; allowed is …".
-[[nodiscard]] Error wrong_option(std::string_view gate, std::string_view option,
-                                 const std::string& value, std::string_view allowed);
+// The mistakes in a gate's options, a line for each: "rate_limiter: permits is 0; allowed is …".
+class OptionMistakes {
+ public:
+  explicit OptionMistakes(std::string_view gate) : gate_(gate) {}
+
+  void refuse(std::string_view option, const std::string& value, std::string_view allowed);
+  // Errors: Errc::invalid_argument if there are any.
+  [[nodiscard]] Result<void> result() const;
+
+ private:
+  std::string gate_;
+  std::string lines_{};
+};
 
 // Milliseconds on the clock common to all that share the state.
 [[nodiscard]] inline std::int64_t gate_time(const GateRequest& request, bool shared) {

@@ -3,6 +3,7 @@
 
 #include "rate_limiter_machine.hpp"
 #include "triage/detail/saturate.hpp"
+#include "triage/detail/try.hpp"
 #include "triage/policies/duration.hpp"
 
 #include <algorithm>
@@ -25,20 +26,18 @@ std::int64_t wall(const GateRequest& request) {
 }  // namespace
 
 Result<std::shared_ptr<RateLimiter>> RateLimiter::create(RateLimiterOptions options) {
-  const auto refuse = [](std::string_view option, const std::string& value,
-                         std::string_view allowed) {
-    return detail::wrong_option("rate_limiter", option, value, allowed);
-  };
-  if (options.permits < 1) return refuse("permits", std::to_string(options.permits), "1 or more");
+  detail::OptionMistakes mistakes("rate_limiter");
+  if (options.permits < 1) mistakes.refuse("permits", std::to_string(options.permits), "1 or more");
   if (options.period < std::chrono::milliseconds(1)) {
-    return refuse("period", format_duration(options.period), "1ms or more");
+    mistakes.refuse("period", format_duration(options.period), "1ms or more");
   }
   if (options.burst < 1 || options.burst > 1'000'000) {
-    return refuse("burst", std::to_string(options.burst), "1 to 1000000");
+    mistakes.refuse("burst", std::to_string(options.burst), "1 to 1000000");
   }
   if (options.max_wait < Duration::zero()) {
-    return refuse("max_wait", format_duration(options.max_wait), "0s or more");
+    mistakes.refuse("max_wait", format_duration(options.max_wait), "0s or more");
   }
+  TRIAGE_TRYV(mistakes.result());
   return outcome::success(std::shared_ptr<RateLimiter>(new RateLimiter(std::move(options))));
 }
 

@@ -3,6 +3,7 @@
 
 #include "describe.hpp"
 #include "keyed_states.hpp"
+#include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -51,22 +52,21 @@ RetryBudgetOptions grpc_retry_throttle() {
 }
 
 Result<std::shared_ptr<RetryBudget>> RetryBudget::create(RetryBudgetOptions options) {
-  const auto refuse = [](std::string_view option, double value, std::string_view allowed) {
-    return detail::wrong_option("retry_budget", option, detail::shortest(value), allowed);
-  };
+  detail::OptionMistakes mistakes("retry_budget");
   if (!std::isfinite(options.max_tokens) || options.max_tokens <= 0) {
-    return refuse("max_tokens", options.max_tokens, "a finite number above 0");
-  }
-  if (!(options.reserve >= 0 && options.reserve < options.max_tokens)) {
-    return refuse("reserve", options.reserve, "0 to below max_tokens");
+    mistakes.refuse("max_tokens", detail::shortest(options.max_tokens), "a finite number above 0");
+  } else if (!(options.reserve >= 0 && options.reserve < options.max_tokens)) {
+    mistakes.refuse("reserve", detail::shortest(options.reserve), "0 to below max_tokens");
   }
   for (const auto& [name, value] :
        {std::pair<std::string_view, double>("retry_cost", options.retry_cost),
         {"throttled_cost", options.throttled_cost},
         {"per_failure", options.per_failure},
         {"per_success", options.per_success}}) {
-    if (!(std::isfinite(value) && value >= 0)) return refuse(name, value, "0 or more, finite");
+    if (std::isfinite(value) && value >= 0) continue;
+    mistakes.refuse(name, detail::shortest(value), "0 or more, finite");
   }
+  TRIAGE_TRYV(mistakes.result());
   return outcome::success(std::shared_ptr<RetryBudget>(new RetryBudget(std::move(options))));
 }
 

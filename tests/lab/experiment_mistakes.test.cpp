@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/result.hpp"
 
+#include <algorithm>
 #include <string>
 
 using namespace triage;
@@ -199,6 +200,30 @@ TEST_CASE("all mistakes of one object are told at once, each key once", "[lab][e
                         "faults[0].a[1].trouble is \"tiredness\"; allowed are wrong_tool") &&
           ContainsSubstring("\nfaults[0].a[1].repeats is -1; allowed is a whole number, 0 to "
                             "100000\nfaults[0].a[2] is 7; allowed is an object with"));
+}
+
+TEST_CASE("a mistake of the agent is told once, whatever is varied", "[lab][experiment]") {
+  const std::string told = problem(R"({"experiment": "x", "policies": ["none"],
+      "agent": {"stps": 3}, "compare": "foo", "vary": {"agent.steps": [1, 2, "x"],
+      "agent.mood": [1, 2]}})");
+  INFO(told);
+  CHECK_THAT(told, ContainsSubstring("agent.stps is not known") &&
+                       ContainsSubstring("vary.agent.steps[2]: agent.steps is \"x\"") &&
+                       ContainsSubstring("vary.agent.mood[0]: agent.mood is not known") &&
+                       ContainsSubstring("compare is \"foo\"; allowed are policy, faults, budget, "
+                                         "store, agent.mood, agent.steps"));
+  CHECK(std::count(told.begin(), told.end(), '\n') == 3);
+}
+
+TEST_CASE("of many mistakes fifty are told, and how many more there are", "[lab][experiment]") {
+  Json file{{"experiment", "x"}, {"policies", {"none"}}, {"compare", "foo"}};
+  for (int i = 0; i < 59; ++i) file["vary"]["agent.steps"].push_back(-i);
+  const std::string told = problem(file.dump().c_str());
+  CHECK(std::count(told.begin(), told.end(), '\n') == 50);
+  CHECK_THAT(told, Catch::Matchers::EndsWith("\nand 10 more mistakes"));
+  for (int i = 0; i < 60; ++i) file["agent"]["key" + std::to_string(i)] = 1;
+  file.erase("vary");
+  CHECK_THAT(problem(file.dump().c_str()), Catch::Matchers::EndsWith("\nand 11 more mistakes"));
 }
 
 TEST_CASE("faults that can never happen are refused, all at once", "[lab][experiment]") {

@@ -6,6 +6,9 @@
 #include "triage/json.hpp"
 #include "triage/policies/yaml.hpp"
 
+#include <algorithm>
+#include <string>
+
 using namespace triage;
 
 namespace {
@@ -99,6 +102,30 @@ TEST_CASE("errors in YAML name line, key, value and what is allowed", "[policies
   CHECK(problem("default: !!python/object:os.system escalate\n").find("tag") != std::string::npos);
   CHECK(problem("[1]: escalate\n").find("a key that is not text") != std::string::npos);
   CHECK(problem("").find("the policy document is null") == 0);
+}
+
+TEST_CASE("a gate tells all its mistakes, and a long list how many it leaves out",
+          "[policies][document]") {
+  const std::string all = problem(
+      "default: escalate\ngates:\n  rate_limiter: {permits: 0, period: 0s, burst: -1,\n"
+      "    max_wait: long, often: 1}\n  retry_budget: {max_tokens: 0, per_failure: -1}\n");
+  INFO(all);
+  CHECK(std::count(all.begin(), all.end(), '\n') == 6);
+  for (const char* one :
+       {"line 3: gates.rate_limiter.permits is 0; allowed is 1 or more\n",
+        "gates.rate_limiter.period is 0s; allowed is 1ms or more\n",
+        "gates.rate_limiter.burst is -1; allowed is 1 to 1000000\n",
+        "line 4: gates.rate_limiter.max_wait",
+        "line 4: gates.rate_limiter.often is 1, but rate_limiter has no such argument",
+        "line 5: gates.retry_budget.max_tokens is 0; allowed is a finite number above 0\n",
+        "line 5: gates.retry_budget.per_failure is -1; allowed is 0 or more, finite"}) {
+    CHECK_THAT(all, ContainsSubstring(one));
+  }
+  std::string many = "default: escalate\n";
+  for (int i = 0; i < 60; ++i) many += "timeout" + std::to_string(i) + ": retry\n";
+  const std::string told = problem(many.c_str());
+  CHECK(std::count(told.begin(), told.end(), '\n') == 50);
+  CHECK(told.ends_with("\nand 10 more mistakes"));
 }
 
 TEST_CASE("a part of a token or of a call is no limit", "[policies][document]") {
