@@ -22,6 +22,15 @@ void read(const Json& task, const char* key, Duration& value) {
   value = std::chrono::milliseconds(task.value(key, milliseconds_of(value)));
 }
 
+// What a part of a budget may be, as a continuation of "allowed".
+std::string_view allowed_as(std::string_view name) {
+  if (name == "tokens") return "is tokens=N, a whole number above 0";
+  if (name == "calls") return "is calls=N, a whole number above 0";
+  if (name == "usd") return "is usd=N, a number above 0 and below 1000000000000";
+  if (name == "time") return "is time=LENGTH, above 0, as in time=2h";
+  return "are tokens=N, usd=N, calls=N and time=LENGTH, as in tokens=200000,time=2h";
+}
+
 }  // namespace
 
 Result<RunBudget> parse_budget(std::string_view text) {
@@ -60,10 +69,9 @@ Result<RunBudget> parse_budget(std::string_view text) {
       fits = false;
     }
     if (fits) continue;
-    return Error{Errc::invalid_argument,
-                 "\"" + printable(part) +
-                     "\" is not part of a budget; allowed are tokens=N, "
-                     "usd=N, calls=N and time=LENGTH, as in tokens=200000,time=2h"};
+    return Error{Errc::invalid_argument, "\"" + printable(part) +
+                                             "\" is not part of a budget; allowed " +
+                                             std::string(allowed_as(name))};
   }
   return outcome::success(budget);
 }

@@ -203,6 +203,14 @@ TEST_CASE("a budget that is no number is refused", "[run][said]") {
     CHECK(printed.status == 2);
     CHECK_THAT(printed.error, ContainsSubstring("is not part of a budget"));
   }
+  CHECK_THAT(
+      shop.run({"--budget", "calls=2,usd=0"}, {"true"}).error,
+      ContainsSubstring("\"usd=0\" is not part of a budget; allowed is usd=N, a number above "
+                        "0 and below 1000000000000\n"));
+  CHECK_THAT(shop.run({"--budget", "tokens=0"}, {"true"}).error,
+             ContainsSubstring("allowed is tokens=N, a whole number above 0\n"));
+  CHECK_THAT(shop.run({"--budget", "euro=3"}, {"true"}).error,
+             ContainsSubstring("allowed are tokens=N, usd=N, calls=N and time=LENGTH"));
   CHECK(shop.run({"--budget", "tokens=18446744073709551615,usd=0.5"}, {"true"}).status == 0);
 }
 
