@@ -77,6 +77,9 @@ TEST_CASE("identifiers that make a sentence are read", "[classifier][names]") {
   CHECK(masked("lamp_call_denied") == "'_'");
   CHECK(masked("the lamp has lamp_call_was_denied") == "the lamp has '_'");
   CHECK(masked("lamp_call_was_denied lamp_call_denied") == "'_' '_'");
+  CHECK(masked("\u0438\u043C\u044F \u044D\u0442\u043E lamp_call_was_denied \u0434\u0430") ==
+        "\u0438\u043C\u044F \u044D\u0442\u043E '_' \u0434\u0430");
+  CHECK(masked("lamp.call_was.denied_again.to_day") == "'_'");  // A module's path.
   // Of six, anywhere.
   CHECK(masked("the lamp said: lamp_call_was_denied_again_today") ==
         "the lamp said: lamp_call_was_denied_again_today");

@@ -231,6 +231,41 @@ TEST_CASE("a trace that is broken at a margin is read as one that is not",
         "Line one.\nThen, line two is said");
 }
 
+TEST_CASE("lines of a trace that are whole take no other line", "[classifier][undress]") {
+  const auto says = [](std::string_view text) {
+    INFO(text);
+    CHECK(plain(text).find(words) != std::string::npos);
+    CHECK(plain(text).find("Garden") == std::string::npos);
+  };
+  const std::string said(words);
+  says(
+      "Error: step failed\n    at dig (/srv/Garden.js:3:7)\n    at <anonymous> {\n  [cause]: "
+      "Error: " +
+      said + "\n      at call (/srv/b.js:1:2)\n}");
+  says("Error: step failed\n    at new Garden (<anonymous>)\n    at <anonymous>\nToolError: " +
+       said);
+  says(
+      "Error: step failed\n    at dig (/srv/Garden.js:3:7)\n    at <anonymous>\nCaused by: "
+      "Error: " +
+      said);
+  says(
+      "Traceback (most recent call last):\n  File \"/Garden.py\", line 117, in dig\n"
+      "    result = self.Garden.call(arguments)\nRuntimeError: {\"message\": \"" +
+      said + "\"}");
+  says(
+      "Traceback (most recent call last):\n  File \"/Garden.py\", line 117, in dig\n"
+      "    return self.Garden.receive(buffer)\nshed.absent: " +
+      said);
+  // Not frames.
+  CHECK(plain("Errors:\n  at path /query\n  field 'query' is required").find("required") !=
+        std::string::npos);
+  CHECK(plain("Error: step failed\n    at root of the tree\n" + said + " (rake)").find(words) !=
+        std::string::npos);
+  // A message that is empty.
+  CHECK(plain("garden.ShedError: \n\tat garden.Denied.dig(Denied.java:31)\n\tat "
+              "garden.Main.run(Main.java:3)") == "garden.ShedError:");
+}
+
 TEST_CASE("a log that is broken at a margin is read by its entries", "[classifier][undress]") {
   CHECK(plain("2031-05-06 07:08:09,252 ERROR garden.agent - The gardener asked for\na rake, but in"
               " this shed there is only a spade and a hose") ==
@@ -253,6 +288,16 @@ TEST_CASE("a document that a page shows over several lines is read", "[classifie
   CHECK(plain("<html><body><h1>Something went wrong</h1><p>  {\n    \"id\": 7,\n    \"errors\": [\n"
               "      {\n        \"message\": \"There is no tool with that name\"\n      }\n    ]\n"
               "  }</p><hr><small>shed/1.2</small></body></html>") == words);
+}
+
+TEST_CASE("of a page the headline stays where its document says nothing", "[classifier][undress]") {
+  CHECK(plain("<html><body><h1>500 Internal Server Error</h1><pre>\n{\n  \"id\": "
+              "7\n}\n</pre></body></html>")
+            .starts_with("500 Internal Server Error"));
+  CHECK(plain("<html><body><pre>\n[\n]\n</pre></body></html>").find("<pre>") != std::string::npos);
+  CHECK(
+      plain("<html><body><p>Shed is locked</p><pre>\n{\n  dig(1);\n}\nThen }\n</pre></body></html>")
+          .find("Then }") != std::string::npos);
 }
 
 TEST_CASE("an exception whose name says something keeps it", "[classifier][undress]") {

@@ -11,7 +11,6 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 constexpr std::size_t longest_name = 128;
-constexpr std::size_t words_of_a_sentence = 6;  // Names have fewer.
 constexpr std::uint32_t filter_bits = KnownNames::bytes * 8;
 
 bool is_quote_mark(char c) { return c == '\'' || c == '"' || c == '`'; }
@@ -135,15 +134,26 @@ std::size_t words_in(std::string_view text) {
   return words;
 }
 
+// A letter of any script.
+bool is_of_word(char c) { return is_letter(c) || static_cast<unsigned char>(c) >= 0x80; }
+
+// More words than names have, but for the paths of modules.
+bool is_sentence(std::string_view name) {
+  constexpr std::size_t least_words = 6;
+  return name.find('.') == std::string_view::npos && words_in(name) >= least_words;
+}
+
 // An identifier of several words that stands alone is what the line says: "tool_call_hit_deadline".
 bool is_message(std::string_view line, NamePlace place) {
   constexpr std::size_t least_words = 4;
   constexpr std::size_t most_others = 2;
-  if (words_in(line.substr(place.begin, place.end - place.begin)) < least_words) return false;
+  const std::string_view name = line.substr(place.begin, place.end - place.begin);
+  if (name.find('.') != std::string_view::npos || words_in(name) < least_words) return false;
   std::size_t others = 0;
   for (std::size_t at = 0; at < line.size(); ++at) {
     if (at == place.begin) at = place.end;
-    if (at < line.size() && is_letter(line[at]) && (at == 0 || !is_letter(line[at - 1]))) ++others;
+    if (at < line.size() && is_of_word(line[at]) && (at == 0 || !is_of_word(line[at - 1])))
+      ++others;
   }
   return others <= most_others;
 }
@@ -198,7 +208,7 @@ void add_unknown_names(std::string_view line, const KnownNames& known,
     if (next < places.size() && places[next].begin < place.end) return;
     const std::string_view name = line.substr(place.begin, place.end - place.begin);
     if (is_key(line.substr(place.end))) return;
-    if (is_failure_type(name) || is_file(name) || words_in(name) >= words_of_a_sentence) return;
+    if (is_failure_type(name) || is_file(name) || is_sentence(name)) return;
     bool all_known = true;
     for_each_pair(name, [&](WordsPair pair) { all_known = all_known && known.knows(pair); });
     if (!all_known) unknown.push_back(place);

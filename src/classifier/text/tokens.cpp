@@ -176,13 +176,18 @@ class LineTokenizer {
     mark(mark_hash(digits >= 4 && !broken ? "<N>" : "<n>"), TokenKind::number);
   }
 
-  // A word stands behind a number without a blank: "429too many".
+  // What is not ASCII ends an id, as it does behind other digits.
+  static bool is_hex_or_high(char c) {
+    return kind_of(c) == CharKind::high || (lower(c) >= 'a' && lower(c) <= 'f');
+  }
+
+  // A word stands behind a number without a blank: "429retry later".
   [[nodiscard]] bool glued_word() const {
     constexpr std::size_t least = 4;  // Shorter ones end ids: "2nd", "4xx", "7fed".
     std::size_t end = at_;
     bool hexadecimal = true;
     for (; end < line_.size() && is_token_letter(line_[end]); ++end)
-      hexadecimal = hexadecimal && lower(line_[end]) <= 'f';
+      hexadecimal = hexadecimal && is_hex_or_high(line_[end]);
     return end - at_ >= least && !hexadecimal && (end == line_.size() || !is_digit(line_[end]));
   }
 

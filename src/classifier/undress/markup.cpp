@@ -262,17 +262,36 @@ bool is_markup(std::string_view text) {
   return false;
 }
 
-// A document of JSON over several lines, from its "{" to the last "}"; empty if there is none.
+// A document of JSON over several lines, from a line that is a bracket to the bracket that closes
+// it; empty if there is none.
 std::string_view printed_json(std::string_view text) {
-  std::string_view begin;
-  std::string_view end;
   for (const std::string_view line : lines_of(text)) {
     const std::string_view shown = trimmed(line);
-    if (begin.empty() && (shown == "{" || shown == "[")) begin = shown;
-    if (!begin.empty() && (shown == "}" || shown == "]")) end = shown;
+    if (shown != "{" && shown != "[") continue;
+    const std::string_view rest = text.substr(static_cast<std::size_t>(shown.data() - text.data()));
+    std::size_t open = 0;
+    bool in_string = false;
+    for (std::size_t at = 0; at < rest.size(); ++at) {
+      const char c = rest[at];
+      if (in_string && c == '\\') ++at;
+      if (c == '"') in_string = !in_string;
+      if (in_string) continue;
+      if (c == '{' || c == '[') ++open;
+      if ((c == '}' || c == ']') && --open == 0) return rest.substr(0, at + 1);
+    }
+    return {};
   }
-  if (end.empty()) return {};
-  return {begin.data(), static_cast<std::size_t>(end.data() + end.size() - begin.data())};
+  return {};
+}
+
+// Whether a line of the document has a text of several words: "message": "no such tool".
+bool says_something(std::string_view json) {
+  const std::vector<std::string_view> lines = lines_of(json);
+  return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    const std::size_t value = line.find("\": \"");
+    return value != std::string_view::npos &&
+           trimmed(line.substr(value + 4)).find(' ') != std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -288,14 +307,14 @@ bool unwrap_markup(std::string& text) {
     const std::string_view shown = trimmed(line);
     if (has_letter(shown) && !is_server_name(shown)) lines.push_back(line);
   }
-  const bool more = !json.empty() || std::any_of(lines.begin(), lines.end(), [](auto line) {
-    return !is_common_headline(trimmed(line)) && !says_little(line);
-  });
+  const bool more = says_something(json) || std::any_of(lines.begin(), lines.end(), [](auto line) {
+                      return !is_common_headline(trimmed(line)) && !says_little(line);
+                    });
   if (more) std::erase_if(lines, [](auto line) { return is_common_headline(trimmed(line)); });
   std::string out = telling_lines(lines);
   if (!out.empty() && !json.empty()) out += '\n';
   out += json;
-  if (out.empty()) return false;
+  if (!has_letter(out)) return false;
   text = std::move(out);
   return true;
 }

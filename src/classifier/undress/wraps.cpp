@@ -34,6 +34,7 @@ bool is_inside_sentence(char first) {
 
 // Whether a sentence may continue on the next line.
 bool goes_on(std::string_view line, std::string_view next) {
+  if (line.back() == ':' && line.find("panicked at ") != std::string_view::npos) return false;
   const char first = next.front();
   const bool list = (first == '-' || first == '*' || first == '#' || first == '>') &&
                     next.size() > 1 && is_blank(next[1]);
@@ -41,13 +42,44 @@ bool goes_on(std::string_view line, std::string_view next) {
   return !list && !is_blank(first) && !(ends_sentence(line) && begins);
 }
 
-// Whether what belongs to the line has to be below it: "Caused by:", "app.ParseError:", "    at f".
-bool is_unfinished(std::string_view line) {
+// "    at f", "    at async f", "    at new F", "        at": a frame whose place is on the next
+// line.
+bool is_half_frame(std::string_view line) {
+  if (!is_blank(line.front())) return false;
+  std::string_view text = trimmed(line);
+  if (text == "at") return true;
+  if (!text.starts_with("at ") || text.find_first_of("(:<") != std::string_view::npos) return false;
+  text.remove_prefix(3);
+  for (const std::string_view word : {"async ", "new "}) {
+    if (text.starts_with(word)) text.remove_prefix(word.size());
+  }
+  return text.find(' ') == std::string_view::npos;
+}
+
+// Whether the next line ends what has begun on this one: the exception of "Caused by:", the message
+// of "app.ParseError:", the place of a frame. What is indented is never the rest of a line.
+bool completes(std::string_view line, std::string_view next) {
+  if (is_blank(next.front()) || next.starts_with("at ") || next.front() == '#' ||
+      next.starts_with("File \"") || is_marker(next) || !introduction_of(next).empty()) {
+    return false;
+  }
+  if (is_half_frame(line)) {
+    const std::string_view word = next.substr(0, first_word(next));
+    return word.find('(') != std::string_view::npos || word.front() == '/';
+  }
   const std::string_view text = trimmed(line);
-  const bool frame = is_blank(line.front()) && (text == "at" || text.starts_with("at ")) &&
-                     text.find_first_of("(:") == std::string_view::npos;
-  return frame || is_introduction(text) ||
+  return is_introduction(text) ||
          (text.back() == ':' && exception_name_at_start(text) + 1 == text.size());
+}
+
+// Source below a frame of a trace, not a frame.
+bool is_source(std::string_view line) {
+  constexpr std::size_t least_indent = 4;
+  const std::size_t indent = std::min(line.find_first_not_of(" \t"), line.size());
+  const std::string_view text = line.substr(indent);
+  const bool frame = (text.starts_with("at ") && text.find('(') != std::string_view::npos) ||
+                     text.starts_with("File \"");
+  return (indent >= least_indent || line.front() == '\t') && !frame;
 }
 
 // Lines of a log or a list: all but the last begin with the same word.
@@ -64,13 +96,14 @@ bool is_wrapped(const Lines& lines) {
   std::size_t width = 0;
   for (const std::string_view line : lines) width = std::max(width, line.size());
   if (width < least_width || width > most_width || is_enumeration(lines)) return false;
+  if (is_source(lines.front())) return false;
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
-    if (is_unfinished(lines[i])) continue;
+    if (completes(lines[i], lines[i + 1])) continue;
     if (lines[i].size() + 1 + first_word(lines[i + 1]) <= width) return false;
     if (!goes_on(lines[i], lines[i + 1])) return false;
   }
   // Of two lines, the longer may come first by chance.
-  if (lines.size() > 2 || is_unfinished(lines[0])) return true;
+  if (lines.size() > 2 || completes(lines[0], lines[1])) return true;
   const char last = lines[0].back();
   const bool in_sentence = is_lower(last) || last == ',' || is_digit(last);
   return lines[0].size() >= 30 &&
@@ -78,19 +111,27 @@ bool is_wrapped(const Lines& lines) {
                       : is_lower(lines[1].front()) && !ends_sentence(lines[0]));
 }
 
-// "12:30:01.5", "2026-03-01", "[12:30:01]"
+// "12:30:01.5", "2026-03-01T12:30:01Z", "2026-03-01 12:30", "[12:30:01]"; not a date alone.
 bool begins_with_time(std::string_view line) {
   if (line.front() != '[' && !is_digit(line.front())) return false;
-  const std::string_view word = line.substr(0, first_word(line));
-  return std::count_if(word.begin(), word.end(),
-                       [](char c) { return c == ':' || c == '-' || c == '/'; }) >= 2;
+  constexpr std::size_t longest_time = 24;
+  const std::string_view head = line.substr(0, longest_time);
+  const std::size_t colon = head.find(':');
+  return colon != std::string_view::npos && colon > 0 && colon + 1 < head.size() &&
+         is_digit(head[colon - 1]) && is_digit(head[colon + 1]) && head[0] != ':' &&
+         head.substr(0, colon).find_first_not_of("[0123456789-/.T ") == std::string_view::npos;
 }
 
-// Lines of a log begin with their time or source ("web-1  | ").
+// "web-1  | Listening"
+bool begins_with_source(std::string_view line) {
+  const std::size_t end = first_word(line);
+  const std::size_t bar = std::min(line.find_first_not_of(' ', end), line.size());
+  return end > 0 && is_digit(line[end - 1]) && bar < line.size() && line[bar] == '|';
+}
+
+// Lines of a log begin with their time or source.
 bool begins_log_line(std::string_view line) {
-  constexpr std::size_t longest_source = 40;
-  return begins_with_time(line) ||
-         line.substr(0, longest_source).find(" |") != std::string_view::npos;
+  return begins_with_time(line) || begins_with_source(line);
 }
 
 // Cut at one column, through words: all lines but the last are equally long.
@@ -142,7 +183,7 @@ class Joiner {
     } else {
       Lines paragraph;
       for (const std::string_view text : block_) {
-        const bool goes_on = !paragraph.empty() && is_unfinished(paragraph.back());
+        const bool goes_on = !paragraph.empty() && completes(paragraph.back(), text);
         if (!goes_on && begins_paragraph(text)) add_paragraph(paragraph);
         paragraph.push_back(text);
       }
@@ -152,15 +193,15 @@ class Joiner {
     raw_.clear();
   }
 
-  // Empties the paragraph. One that is not wrapped may have unfinished lines.
+  // Empties the paragraph. One that is not wrapped may have lines that others complete.
   void add_paragraph(Lines& paragraph) {
     if (paragraph.size() > 1 && is_wrapped(paragraph)) {
       join(paragraph, " ");
     } else {
       Lines together;
-      for (const std::string_view text : paragraph) {
-        together.push_back(text);
-        if (&text != &paragraph.back() && is_unfinished(text)) continue;
+      for (std::size_t i = 0; i < paragraph.size(); ++i) {
+        together.push_back(paragraph[i]);
+        if (i + 1 < paragraph.size() && completes(paragraph[i], paragraph[i + 1])) continue;
         join(together, " ");
         together.clear();
       }
