@@ -172,7 +172,7 @@ std::unique_ptr<RunSession> RunSession::make(
                                    .adapter_folder = installed("adapters"),
                                    .shadows = std::move(shadows.folder),
                                    .store_place = std::move(shadows.store),
-                                   .store_option = session->store_option(),
+                                   .store_option = redactor->text(session->store_option()),
                                    .left_out = std::move(shadows.left_out),
                                    .shared_workspaces = shadows.shared,
                                    .redactor = redactor,
@@ -242,7 +242,7 @@ RunOptions RunSession::run_options(const RunId& run) const {
 }
 
 std::string RunSession::store_option() const {
-  return given_.store.empty() ? "" : " --store " + shell_word(given_.store);
+  return given_.store.empty() ? "" : " --store " + shell_word(without_secrets(given_.store));
 }
 
 std::string RunSession::command(const std::string& words) const {

@@ -93,7 +93,8 @@ class Protocol {
     std::function<void(bool)> on_wait{};                       // A client starts or stops waiting.
     std::function<void()> on_stop{};  // The run cannot continue: see stopped().
     std::shared_ptr<Clock> clock{};
-    // What a command for this run needs besides, as in a shell: " --store URL", or nothing.
+    // What a command for this run needs besides, as in a shell: " --store URL", or nothing. The
+    // program gets it, so without secrets.
     std::string store_option{};
     Duration max_wait{0};  // A longer wait suspends the run.
   };

@@ -231,3 +231,16 @@ TEST_CASE("a word is a secret by the option in front of it", "[redaction]") {
   CHECK(without_secrets(std::vector<std::string>{"curl", "-u", "me:x1y2z3"}, redactor).back() !=
         "me:x1y2z3");
 }
+
+TEST_CASE("a program whose effect is in doubt gets no secret of the store", "[run][redaction]") {
+  const Workshop shop;
+  const std::string store = "sqlite://" + shop.file("u:" + plain + "@runs.db");
+  const std::string twice = shop.script("twice", "T='" TRIAGE_COMMAND R"('
+for time in 1 2; do $T effect mail -- sh -c 'kill -KILL $PPID' 2> $W/said; done)");
+  const Printed done =
+      run_program({TRIAGE_COMMAND, "run", "--store", store, "--max-attempts", "1", "--", twice});
+  const std::string said = read_text(shop.file("said"));
+  CHECK_THAT(said, ContainsSubstring(" --store ") && ContainsSubstring("@runs.db") &&
+                       !ContainsSubstring(plain));
+  CHECK_THAT(done.error, !ContainsSubstring(plain));
+}
