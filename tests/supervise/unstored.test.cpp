@@ -50,7 +50,10 @@ TEST_CASE("no program starts before its process can be stored, and that is said"
   CHECK_THAT(told, ContainsSubstring("none is started before it can be written") &&
                        ContainsSubstring("2 failed: ") &&
                        ContainsSubstring("the program was not started, since its process"));
-  CHECK(told.find("began\n") == told.rfind("began\n"));
+  const std::size_t began = told.find("began\n");
+  REQUIRE(began != std::string::npos);
+  CHECK(told.find("began\n", began + 1) == std::string::npos);
+  CHECK_THAT(told, ContainsSubstring("status 9\n"));
 }
 
 // Otherwise later attempts of a run that a full store did not take fail because of that.

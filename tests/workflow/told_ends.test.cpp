@@ -25,20 +25,27 @@ TEST_CASE("an answer is given again after a crash, and another one is refused wi
           "[cli][workflow]") {
   const Place place;
   const std::string log = place.file("log");
-  const std::string file = place.write("ask.yaml", R"(workflow: ask
+  const std::string file = place.write(
+      "ask.yaml",
+      R"(workflow: ask
 agents: {slow: {command: [sh, -c, 'cat > /dev/null; echo ran >> )" +
-                                                       log + R"(; while [ ! -e )" + log +
-                                                       R"(.go ]; do sleep 0.01; done; echo 1']}}
+          log + R"(; n=0; while [ ! -e )" + log +
+          R"(.go ]; do n=$((n + 1)); [ $n -le 1000 ] || exit 9; sleep 0.01; done; echo 1']}}
 start: q
 executors: [{id: q, ask: "Go on?", answer: boolean}, {id: r}]
 edges: [{from: q, to: r}]
 )");
   REQUIRE(place.run(file).status == 7);
-  run_program({"/bin/sh", "-c",
-               R"("$0" workflow run "$1" --store "$2" --run one --answer q/1/boolean/1=true & pid=$!
-while [ ! -s "$3" ]; do sleep 0.01; done
-kill -9 $pid; wait $pid; touch "$3.go")",
-               TRIAGE_COMMAND, file, place.file("runs.db"), log});
+  const Printed killed = run_program(
+      {"/bin/sh", "-c",
+       R"("$0" workflow run "$1" --store "$2" --run one --answer q/1/boolean/1=true & pid=$!
+n=0
+while [ ! -s "$3" ] && [ $n -lt 1000 ]; do n=$((n + 1)); sleep 0.01; done
+kill -9 $pid; wait $pid; touch "$3.go"
+[ -s "$3" ] || { echo "the agent has not begun" >&2; exit 9; })",
+       TRIAGE_COMMAND, file, place.file("runs.db"), log});
+  INFO(killed.error);
+  REQUIRE(killed.status == 0);
   // Whoever looks at it says that it has died, and how it goes on.
   CHECK_THAT(on_run(place, {"workflow", "show"}).out, ContainsSubstring("Run         one, died"));
   CHECK(Json::parse(on_run(place, {"workflow", "show"}, {"--json"}).out).at("status") == "died");
