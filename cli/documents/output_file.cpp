@@ -51,15 +51,34 @@ bool same_file(const std::string& one, const std::string& other) {
          std::filesystem::weakly_canonical(other, failed);
 }
 
-// A store of JSON files has its journals one folder below its mark.
+bool is_store_folder(const std::filesystem::path& folder) {
+  std::ifstream mark(folder / "store.json");
+  std::string text(64, '\0');
+  mark.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return text.find("\"json_file\"") != text.npos;
+}
+
+// A store of JSON files has its journals in runs/.
 bool is_in_store(const std::filesystem::path& file) {
   std::error_code failed;
   const auto folder = std::filesystem::weakly_canonical(folder_of(file), failed);
-  for (const auto& above : {folder, folder.parent_path()}) {
-    std::ifstream mark(above / "store.json");
-    std::string text(64, '\0');
-    mark.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (text.find("\"json_file\"") != text.npos) return true;
+  return is_store_folder(folder) ||
+         (folder.filename() == "runs" && is_store_folder(folder.parent_path()));
+}
+
+bool is_database(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) return false;
+  std::ifstream file(path, std::ios::binary);
+  return file && looks_like_database(file);
+}
+
+// SQLite's log or journal, which has the newest changes of the database beside it.
+bool belongs_to_database(const std::string& path) {
+  for (const std::string ending : {"-wal", "-shm", "-journal"}) {
+    if (path.ends_with(ending) && is_database(path.substr(0, path.size() - ending.size()))) {
+      return true;
+    }
   }
   return false;
 }
@@ -69,16 +88,18 @@ Result<void> check_output(const OutputFile& file) {
   const bool exists = ::stat(file.path.c_str(), &there) == 0;
   if (!exists && errno != ENOENT) return unwritable(file.path, errno);
   const std::filesystem::path real = without_links(file.path);
-  if (!exists) {
-    if (::access(folder_of(real).c_str(), W_OK | X_OK) != 0) return unwritable(file.path, errno);
-  } else {
-    if (S_ISDIR(there.st_mode)) return unwritable(file.path, EISDIR);
-    if (::access(file.path.c_str(), W_OK) != 0) return unwritable(file.path, errno);
-    if (!S_ISREG(there.st_mode)) return outcome::success();
-    std::ifstream before(file.path, std::ios::binary);
-    if (before && looks_like_database(before)) {
-      return refused(file, "which is a SQLite database: perhaps a store; it is not replaced");
-    }
+  if (exists && S_ISDIR(there.st_mode)) return unwritable(file.path, EISDIR);
+  // A file is replaced, which its folder must allow; anything else is written to.
+  const bool replaced = !exists || S_ISREG(there.st_mode);
+  const bool allowed = replaced ? ::access(folder_of(real).c_str(), W_OK | X_OK) == 0
+                                : ::access(file.path.c_str(), W_OK) == 0;
+  if (!allowed) return unwritable(file.path, errno);
+  if (!replaced) return outcome::success();
+  if (is_database(file.path)) {
+    return refused(file, "which is a SQLite database: perhaps a store; it is not replaced");
+  }
+  if (belongs_to_database(real.string())) {
+    return refused(file, "which belongs to a SQLite database: perhaps a store");
   }
   if (is_in_store(real)) return refused(file, "which belongs to a store of JSON files");
   return outcome::success();

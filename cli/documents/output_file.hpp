@@ -19,8 +19,8 @@ struct OutputFile {
 // For before any work: whether the files can be written, and nothing else is lost by that. Other
 // files that are there already may be replaced. reads: the files that the command reads otherwise,
 // and those of its store; "-" is standard input. Errors: Errc::invalid_argument for a SQLite
-// database, a file of a store of JSON files, one of `reads`, and one that two options name;
-// Errc::io.
+// database and its log, a file of a store of JSON files, one of `reads`, and one that two options
+// name; Errc::io.
 [[nodiscard]] Result<void> check_outputs(std::span<const OutputFile> files,
                                          std::span<const std::string> reads);
 

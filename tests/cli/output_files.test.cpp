@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 using namespace triage;
 using namespace triage::test;
 using Catch::Matchers::ContainsSubstring;
@@ -81,6 +83,15 @@ TEST_CASE("no command writes its file over a store", "[cli][output]") {
              {"correct", "good", "--type", "timeout", "--store", store, "--corrections", store},
              what);
   CHECK_FALSE(std::filesystem::exists(folder.file("s.db")));
+  for (const std::string ending : {"-wal", "-shm", "-journal"}) {
+    const std::string log = store + ending;
+    const bool made = !std::filesystem::exists(log);
+    const std::vector<std::string> words{"checkpoint", "export", store, "--out", log};
+    check_kept(log, words, "belongs to a SQLite database");
+    if (made) CHECK_FALSE(std::filesystem::exists(log));
+  }
+  CHECK(triage_command({"checkpoint", "export", store, "--out", folder.file("other-wal")}).status ==
+        0);
   // One of JSON files.
   const std::string lines = folder.file("runs.jsonl");
   const std::string files = "file:" + folder.file("files");
@@ -89,6 +100,33 @@ TEST_CASE("no command writes its file over a store", "[cli][output]") {
   check_kept(folder.file("files/runs/good.jsonl"),
              {"checkpoint", "export", files, "--out", folder.file("files/runs/good.jsonl")},
              "belongs to a store of JSON files");
+  check_kept(folder.file("files/new.jsonl"),
+             {"checkpoint", "export", files, "--out", folder.file("files/new.jsonl")},
+             "belongs to a store of JSON files");
+  std::filesystem::create_directory(folder.file("files/exports"));
+  CHECK(
+      triage_command({"checkpoint", "export", files, "--out", folder.file("files/exports/x.jsonl")})
+          .status == 0);
+}
+
+TEST_CASE("whether a file can be replaced is for its folder to say", "[cli][output]") {
+  using std::filesystem::perms;
+  const TempFolder folder;
+  const std::string store = folder.file("runs.db");
+  make_store(store);
+  std::filesystem::create_directory(folder.file("out"));
+  const std::string file = folder.file("out/x.jsonl");
+  const auto exported = [&] {
+    return triage_command({"checkpoint", "export", store, "--out", file}).status;
+  };
+  write_text(file, "old");
+  std::filesystem::permissions(file, perms::owner_read);
+  CHECK(exported() == 0);
+  CHECK(read_text(file) != "old");
+  if (::geteuid() == 0) return;  // May write everywhere.
+  std::filesystem::permissions(folder.file("out"), perms::owner_read | perms::owner_exec);
+  CHECK(exported() == 9);
+  std::filesystem::permissions(folder.file("out"), perms::owner_all);
 }
 
 TEST_CASE("no command writes its file over one that it reads", "[cli][output]") {
