@@ -59,7 +59,7 @@ ExitStatus compact_and_tell(const CheckpointCompactArguments& given) {
         ", " + counted(all.records, "record") + " of " + std::to_string(all.records_before) + ", " +
         std::to_string(all.bytes) + " bytes of " + std::to_string(all.bytes_before) + " stay.\n");
   if (all.checkpoints == all.checkpoints_before && all.checkpoints > given.keep) {
-    print("Nothing was removed: without more of them the run would get no smaller.\n");
+    print("Nothing was removed: --help names the checkpoints that stay.\n");
   } else if (all.checkpoints > given.keep) {
     print("More than " + std::to_string(given.keep) +
           " stay: those with the state of another, too, and others that --help names.\n");
