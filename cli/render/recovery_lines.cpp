@@ -70,8 +70,10 @@ std::shared_ptr<Observer> recovery_lines(Telling how) {
     } else if (event.kind == EventKind::run_resumed) {
       warn("run " + event.run_id() + " goes on");
     } else if (event.kind == EventKind::store_detached && event.error != nullptr) {
-      warn("the store failed; the program goes on, but none is started before it can be written: " +
-           event.error->detail);
+      warn(
+          "the store failed; the running program goes on; no other starts until the store can be "
+          "written: " +
+          event.error->detail);
     }
   });
 }

@@ -223,7 +223,7 @@ class Run {
   [[nodiscard]] const RunData* seen_by(int attempt) const noexcept;
   // True if there is an error, which then sticks. The caller holds mutex_.
   bool refused(Result<void>& checked);
-  // Unlocks, then writes as the write mode asks. now: as if it were immediate.
+  // Unlocks, then writes as the write mode asks.
   void write_through(int attempt, Lock lock);
 
   // --- run_loop.cpp

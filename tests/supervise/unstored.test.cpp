@@ -47,7 +47,7 @@ TEST_CASE("no program starts before its process can be stored, and that is said"
           "[run][unstored]") {
   const Workshop shop;
   const std::string told = run(shop, {"--run", "r", "--max-attempts", "2"}, "echo began; exit 3");
-  CHECK_THAT(told, ContainsSubstring("none is started before it can be written") &&
+  CHECK_THAT(told, ContainsSubstring("no other starts until the store can be written") &&
                        ContainsSubstring("2 failed: ") &&
                        ContainsSubstring("the program was not started, since its process"));
   const std::size_t began = told.find("began\n");
