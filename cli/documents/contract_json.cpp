@@ -114,16 +114,8 @@ Result<JsonSchema> read_schema(const Json& tool, const std::string& place, const
   return outcome::success(found == nullptr ? JsonSchema() : JsonSchema(part_of(tool, *found)));
 }
 
-Result<ToolContract> read_tool(const Json& tool, const std::string& list, std::size_t index) {
-  const std::string place = element(list, index);
+Result<ToolContract> read_tool_object(const Json& tool, const std::string& place) {
   ToolContract promised;
-  if (is_filled_text(tool)) {
-    promised.name = tool.get<std::string>();
-    return outcome::success(std::move(promised));
-  }
-  if (!tool.is_object()) {
-    return not_allowed(place, tool, "the name of a tool, or an object with its name");
-  }
   TRIAGE_TRYV(refuse_unknown(tool, place, tool_members, unread_tool_members));
   const Json& name = part_of(tool, "name");
   if (name.is_null()) return mistake(place, " has no name; allowed is " + std::string(text_wanted));
@@ -144,6 +136,24 @@ Result<ToolContract> read_tool(const Json& tool, const std::string& list, std::s
   TRIAGE_TRY(mutates, read_mutates(tool, place));
   promised.mutates = mutates;
   return outcome::success(std::move(promised));
+}
+
+// In requests to models, a tool of the type "function" may have its members in an object.
+Result<ToolContract> read_tool(const Json& tool, const std::string& list, std::size_t index) {
+  const std::string place = element(list, index);
+  if (is_filled_text(tool)) {
+    ToolContract promised;
+    promised.name = tool.get<std::string>();
+    return outcome::success(std::move(promised));
+  }
+  if (!tool.is_object()) {
+    return not_allowed(place, tool, "the name of a tool, or an object with its name");
+  }
+  const Json& function = part_of(tool, "function");
+  if (function.is_null()) return read_tool_object(tool, place);
+  TRIAGE_TRYV(refuse_unknown(tool, place, {"function"}, unread_tool_members));
+  if (!function.is_object()) return not_allowed(place + ".function", function, "an object");
+  return read_tool_object(function, place + ".function");
 }
 
 Result<void> read_tools(const Json& tools, AgentContract& contract) {

@@ -283,6 +283,25 @@ TEST_CASE("a contract says which tools change something, in its words or in MCP'
   CHECK(mutates(R"("a")") == std::nullopt);
 }
 
+TEST_CASE("a contract takes tools as requests to models have them", "[cli][classify]") {
+  const auto read = [](const std::string& tool) {
+    return cli::read_reported_failure(R"({"contract": {"tools": [)" + tool + "]}}");
+  };
+  const auto nested = read(R"({"type": "function", "function": {"name": "fetch", "strict": true,
+                               "description": "d", "parameters": {"type": "object"}}})");
+  REQUIRE_OK(nested);
+  const ToolContract& tool = nested.value().contract.tools.at(0);
+  CHECK(tool.name == "fetch");
+  CHECK(tool.description == "d");
+  CHECK(tool.input_schema.json() == Json{{"type", "object"}});
+  CHECK(read(R"({"type": "function", "function": {"type": "x"}})").error().detail ==
+        "contract.tools[0].function has no name; allowed is a text that is not empty");
+  CHECK(read(R"({"function": [1]})").error().detail ==
+        "contract.tools[0].function is [1]; allowed is an object");
+  CHECK_THAT(read(R"({"name": "a", "function": {"name": "b"}})").error().detail,
+             ContainsSubstring("contract.tools[0].name is not known"));
+}
+
 TEST_CASE("what a contract says and nobody reads is a mistake, with its place and what is allowed",
           "[cli][classify]") {
   const auto told = [](const std::string& contract) {
