@@ -4,13 +4,16 @@
 namespace triage::inline v0_1::cli {
 namespace {
 
-// What people call a run that never ended and has no owner any more.
 constexpr std::string_view died = "died";
 
 }  // namespace
 
+bool has_died(const RunInfo& run) noexcept {
+  return run.status == RunStatus::running && !run.owned;
+}
+
 std::string status_text(const RunInfo& run) {
-  if (run.status == RunStatus::running && !run.owned) return std::string(died);
+  if (has_died(run)) return std::string(died);
   return std::string(to_string(run.status));
 }
 

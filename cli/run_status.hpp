@@ -10,6 +10,8 @@
 
 namespace triage::inline v0_1::cli {
 
+// It never ended, and has no owner any more.
+[[nodiscard]] bool has_died(const RunInfo& run) noexcept;
 // "running", "died" (without an owner or an end), "finished" and so on.
 [[nodiscard]] std::string status_text(const RunInfo& run);
 // The stored status of runs that are called so; none: there is no such name.

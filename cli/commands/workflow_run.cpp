@@ -6,9 +6,11 @@
 #include "arguments/store_argument.hpp"
 #include "arguments/store_place.hpp"
 #include "command.hpp"
+#include "programs/command_lineage.hpp"
 #include "programs/run_session.hpp"
 #include "render/output.hpp"
 #include "render/waiting.hpp"
+#include "run_status.hpp"
 #include "supervise/process/signals.hpp"
 #include "supervise/spec/redaction.hpp"
 #include "triage/detail/joined.hpp"
@@ -55,6 +57,7 @@ struct Prepared {
   std::optional<workflow::Workflow> workflow{};
   Json inputs{};
   std::shared_ptr<const Redactor> redactor{};
+  std::shared_ptr<CommandLineage> lineage{};
   [[nodiscard]] bool has_tasks() const { return file.graph.executors.empty(); }
 };
 
@@ -86,8 +89,8 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
   const auto folder = std::filesystem::absolute(given.file, failed).parent_path();
   // Without a place for it nothing is run; whoever opens it tells why.
   const auto store = given.store.empty() ? default_store() : Result<std::string>(given.store);
-  auto works_made =
-      works_of(file, folder.string(), redactor, store ? store_place(store.value()) : "");
+  all.lineage = std::make_shared<CommandLineage>(store ? store_place(store.value()) : "");
+  auto works_made = works_of(file, folder.string(), redactor, all.lineage);
   if (!works_made) {
     return Error{works_made.error().code, printable(given.file) + ": " + works_made.error().detail};
   }
@@ -261,6 +264,8 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
   if (!store) return report(store.error());
   const RunId id =
       given.run.empty() ? make_run_id(real_clock()->wall_now(), *real_random()) : given.run;
+  const auto before = store.value()->run(id);
+  if (before && has_died(before.value())) prepared.value().lineage->expect_leftovers(id);
   workflow::WorkflowRun run(
       *prepared.value().workflow,
       {.run_id = id,

@@ -212,10 +212,9 @@ std::string with_inputs(const std::string& text, const Json& defaults, const Con
 
 Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder,
                             const std::shared_ptr<const Redactor>& redactor,
-                            const std::string& store_place) {
+                            const std::shared_ptr<CommandLineage>& lineage) {
   AgentWorks works;
-  const CommandSetting setting{folder, file.inputs, redactor,
-                               std::make_shared<CommandLineage>(store_place)};
+  const CommandSetting setting{folder, file.inputs, redactor, lineage};
   for (const auto& [name, spec] : file.agents) {
     if (!spec.command.empty()) {
       if (const auto found = supervise::find_program(spec.command.front(), folder); !found) {

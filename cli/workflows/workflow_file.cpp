@@ -166,7 +166,7 @@ class Reader : public DocumentReader {
     if (!runs && !is_http(spec.url)) return;
     WorkflowFile alone;
     alone.agents.emplace(name, spec);
-    const auto works = works_of(alone, folder_, nullptr, "");
+    const auto works = works_of(alone, folder_, nullptr, nullptr);
     if (works || works.error().code != Errc::invalid_argument) return;
     problem((runs ? "" : path + ".key_env: ") + works.error().detail);
   }

@@ -73,6 +73,7 @@ struct WorkflowFile {
 // Whether a value is of an answer's type: of FileExecutor::answer.
 [[nodiscard]] bool fits_answer(const Json& value, std::string_view type);
 
+class CommandLineage;
 class DocumentReader;
 // Reports ids that are none, or are given twice. places: the paths of what has them.
 void check_ids(DocumentReader& reader, const std::vector<std::string>& ids,
@@ -98,11 +99,11 @@ using AgentWork =
     std::function<Result<Json>(const workflow::TaskInput& task, workflow::Context& context)>;
 using AgentWorks = std::map<std::string, AgentWork, std::less<>>;
 // Functions that run the commands and call the endpoints, by agent. folder: for the commands.
-// redactor: for the texts of failures. store_place: of the runs. Errors: Errc::not_found for a
-// missing key.
+// redactor: for the texts of failures. lineage: of the commands; null if none is run.
+// Errors: Errc::not_found for a missing key.
 [[nodiscard]] Result<AgentWorks> works_of(const WorkflowFile& file, const std::string& folder,
                                           const std::shared_ptr<const Redactor>& redactor,
-                                          const std::string& store_place);
+                                          const std::shared_ptr<CommandLineage>& lineage);
 
 // Replaces each {{key}} in a text by the run's input, else by `defaults`.
 [[nodiscard]] std::string with_inputs(const std::string& text, const Json& defaults,
