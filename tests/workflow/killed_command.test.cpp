@@ -77,7 +77,7 @@ TEST_CASE("what a workflow run has left that asked a question stays when it goes
   std::ofstream(file) << "workflow: w\n"
                          "agents: {serve: {command: [./serve]}, look: {command: [./look]}}\n"
                          "start: a\n"
-                         "executors: [{id: a, agent: serve}, {id: b, ask: Sure?},\n"
+                         "executors: [{id: a, agent: serve}, {id: b, ask: \"Sure?\"},\n"
                          "  {id: c, agent: look}]\n"
                          "edges: [{from: a, to: b}, {from: b, to: c}]\n";
   auto line = run_line(file, shop.store());
