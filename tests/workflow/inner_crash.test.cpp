@@ -10,6 +10,7 @@
 using namespace triage;
 using namespace triage::workflow;
 using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -33,6 +34,21 @@ std::shared_ptr<CheckpointStore> crashed_before(CheckpointStore& store, const st
   }
   if (earlier) return crashed_among_others(store, "w", before, of_earlier_version);
   return crashed_among_others(store, "w", before);
+}
+
+// The store of a run "w" that has finished, as it is when the process dies in the first attempt of
+// its executor.
+std::shared_ptr<CheckpointStore> died_at_work(CheckpointStore& store) {
+  auto died = MemoryStore::create();
+  const std::vector<RunInfo> all = store.runs({}).value();
+  for (const RunInfo& one : all) {
+    const Sequence last = sequence_of(store, one.id, RecordKind::attempt_started);
+    JournalReading reading = store.read(one.id, {1, last}).value();
+    reading.info.status = RunStatus::running;
+    const Lease lease = died->start(reading.info, reading.records).value();
+    REQUIRE_OK(died->release(lease));
+  }
+  return died;
 }
 
 // "a" has a policy; its message goes to some of "b" and "c", whose edges are added in this order.
@@ -124,6 +140,28 @@ TEST_CASE("an executor whose own run has ended is not called again if its edges 
   const auto store = graph.crashed({"b", "c"}, false);
   CHECK(ends_with(graph.leading_to({"c", "b"}), store) == std::set<std::string>{"b5", "c5"});
   CHECK(graph.calls == 0);
+}
+
+TEST_CASE("an executor whose process died in its last attempt is called again only if asked to",
+          "[workflow][inner]") {
+  int calls = 0;
+  const auto graph = built(WorkflowBuilder("w")
+                               .executor("a", stateless([&](const int& n) { return n + ++calls; }),
+                                         {.limits = Limits{.max_attempts = 1}})
+                               .start("a"));
+  const auto finished = memory();
+  REQUIRE_OK(WorkflowRun(graph, {.run_id = "w", .store = finished}).run(5));
+  const auto store = died_at_work(*finished);
+  calls = 0;
+  const auto at_limit = WorkflowRun(graph, {.run_id = "w", .store = store}).resume();
+  CHECK_ERRC(Errc::escalated, at_limit);
+  CHECK_THAT(at_limit.error().message(), ContainsSubstring("limits.max_attempts (1) reached"));
+  CHECK(calls == 0);
+  CHECK_ERRC(Errc::escalated,
+             WorkflowRun(graph, {.run_id = "w", .store = store, .retry_failed = false}).resume());
+  CHECK(calls == 0);
+  REQUIRE_OK(WorkflowRun(graph, {.run_id = "w", .store = store}).resume());
+  CHECK(calls == 1);
 }
 
 TEST_CASE("what an executor's own run has made of a failure does not count once that is mended",

@@ -52,15 +52,17 @@ struct ExecutorRun {
 
 // Begins it or goes on with it.
 Result<Json> result_of_run(const TriageAgent<Inner>& agent, const ExecutorRun& run) {
+  using triage::detail::run_catching;
+  const auto before = run_catching([&] { return run.store.run(run.id); });
+  const bool failed_before = before && before.value().status == RunStatus::escalated;
   Result<Json> done = agent.run_or_resume(run.id, run.task, run.options);
   if (done && !run.called && !run.counts(done.value())) {
-    TRIAGE_TRYV(triage::detail::run_catching([&] { return run.store.erase(run.id); }));
+    TRIAGE_TRYV(run_catching([&] { return run.store.erase(run.id); }));
     done = agent.run_or_resume(run.id, run.task, run.options);
   }
   if (done || run.called) return done;
-  // The executor's run had already failed before this run was continued. Aborted and poisoned
+  // One that has only now failed, at its limits, has not been looked at yet. Aborted and poisoned
   // runs stay as they are, unless they are revived.
-  const bool failed_before = done.error().code == Errc::escalated;
   if (failed_before && run.retries) return agent.resume_run(run.id, run.options);
   // A run below it waits for a decision, which may have been made.
   const auto& waits = done.error().suspension();
