@@ -11,9 +11,9 @@ namespace triage::inline v0_1 {
 
 // When the second classifier is asked, and when its answer counts.
 struct HybridBand {
-  // Minimum confidence of the base's leaning (Classification::leaning): 0.5 to 1. The
-  // lower, the more a right second opinion gains and a wrong one spoils.
-  double least_leaning = 0.6;
+  // Minimum confidence of the base's leaning (Classification::leaning): 0.5 to 1. Below it there is
+  // no evidence to confirm, and asking would invite a guess.
+  double least_leaning = 0.5;
   // Minimum confidence of the second classifier in the same type: 0 to 1.
   double least_agreement = 0.5;
 };

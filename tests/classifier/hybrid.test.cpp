@@ -133,7 +133,7 @@ TEST_CASE("a base that is sure, or has nothing to go by, asks nobody", "[hybrid]
     return answer;
   });
   CHECK(ask(sure, second).type == FailureType::crashed);
-  for (const double confidence : {0.0, 0.3, 0.59}) {
+  for (const double confidence : {0.0, 0.3, 0.49}) {
     const auto vague =
         scripted([&](const auto&) { return leaning(FailureType::timeout, confidence); });
     CHECK(ask(vague, second) == leaning(FailureType::timeout, confidence));

@@ -28,7 +28,7 @@ enum class FeatureGroup : std::uint8_t {
 };
 inline constexpr std::size_t feature_group_count = 9;
 // Incremented whenever the features of a text change; models of another version are refused.
-inline constexpr std::uint32_t feature_version = 5;
+inline constexpr std::uint32_t feature_version = 4;
 
 // A text that names source files or stack frames is about a program. There the same words are
 // weaker signs: an interpreter reports a bug in the words in which a parser reports bad input.
