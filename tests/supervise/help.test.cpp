@@ -369,8 +369,8 @@ TEST_CASE("a value that does not fit is refused with its option and what is allo
     CHECK_THAT(said({option, "1"}), ContainsSubstring(std::string(option) + ": \"1\" is not") &&
                                         ContainsSubstring("allowed are numbers with a unit"));
   }
-  CHECK_THAT(said({"--budget", "tokens=x"}), ContainsSubstring("--budget: \"tokens=x\" is not") &&
-                                                 ContainsSubstring("allowed is"));
+  CHECK_THAT(said({"--budget", "tokens=x"}),
+             ContainsSubstring("--budget: \"tokens=x\" is not") && ContainsSubstring("allowed is"));
   for (const char* option : {"--memory", "--cpu", "--files", "--max-attempts", "--start-ups"}) {
     CHECK_THAT(said({option, "x"}), ContainsSubstring(std::string(option) + ": Value x not in"));
   }
