@@ -22,7 +22,7 @@ class HeadReader {
   std::size_t run() {
     line_.blanks();
     if (klog() || workflow_command()) return line_.at;
-    if (priority() || container()) anchor();
+    if (priority() || take_container(line_)) anchor();
     for (int i = 0; i < most_items && !line_.done() && line_.at < longest_head; ++i) {
       line_.blanks();
       if (!item()) break;
@@ -143,19 +143,6 @@ class HeadReader {
       syslog_ = true;
       return true;
     }
-    line_.at = begin;
-    return false;
-  }
-
-  // "web-1  | ": the prefix of a program that shows several outputs.
-  bool container() {
-    const std::size_t begin = line_.at;
-    const std::string_view name =
-        line_.take_while([](char c) { return is_word(c) || c == '-' || c == '.'; });
-    const bool numbered = name.size() > 2 && is_digit(name.back()) && is_letter(name.front()) &&
-                          name.find_first_of("-_") != std::string_view::npos;
-    line_.blanks();
-    if (numbered && line_.take("| ")) return true;
     line_.at = begin;
     return false;
   }

@@ -32,6 +32,18 @@ BracketKind kind_of_bracket(std::string_view inside, Level& level);
 bool take_program(undressing::Reader& reader);
 // "app.agent - ", "com.x.Agent : ", "agent/run.go:88 ", "app:run:42 | ", "my_crate::agent: "
 bool take_logger(undressing::Reader& reader);
+// "web-1  | ": which of several containers the line is of.
+inline bool take_container(undressing::Reader& reader) {
+  const std::size_t begin = reader.at;
+  const std::string_view name =
+      reader.take_while([](char c) { return undressing::is_word(c) || c == '-' || c == '.'; });
+  const bool numbered = name.size() > 2 && is_digit(name.back()) && is_letter(name.front()) &&
+                        name.find_first_of("-_") != std::string_view::npos;
+  reader.blanks();
+  if (numbered && reader.take("| ")) return true;
+  reader.at = begin;
+  return false;
+}
 // A UUID, or as many hexadecimal digits.
 bool take_id(undressing::Reader& reader);
 // "pid=12", "trace_id=…": a pair of metadata.

@@ -2,6 +2,7 @@
 #include "classifier/undress/layers.hpp"
 #include "classifier/undress/letters.hpp"
 #include "classifier/undress/line_starts.hpp"
+#include "classifier/undress/log_items.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -42,8 +43,7 @@ bool goes_on(std::string_view line, std::string_view next) {
   return !list && !is_blank(first) && !(ends_sentence(line) && begins);
 }
 
-// "    at f", "    at async f", "    at new F", "        at": a frame whose place is on the next
-// line.
+// "    at f", "    at async f", "    at new F", "        at": its place is on the next line.
 bool is_half_frame(std::string_view line) {
   if (!is_blank(line.front())) return false;
   std::string_view text = trimmed(line);
@@ -111,27 +111,15 @@ bool is_wrapped(const Lines& lines) {
                       : is_lower(lines[1].front()) && !ends_sentence(lines[0]));
 }
 
-// "12:30:01.5", "2026-03-01T12:30:01Z", "2026-03-01 12:30", "[12:30:01]"; not a date alone.
-bool begins_with_time(std::string_view line) {
-  if (line.front() != '[' && !is_digit(line.front())) return false;
-  constexpr std::size_t longest_time = 24;
-  const std::string_view head = line.substr(0, longest_time);
-  const std::size_t colon = head.find(':');
-  return colon != std::string_view::npos && colon > 0 && colon + 1 < head.size() &&
-         is_digit(head[colon - 1]) && is_digit(head[colon + 1]) && head[0] != ':' &&
-         head.substr(0, colon).find_first_not_of("[0123456789-/.T ") == std::string_view::npos;
-}
-
-// "web-1  | Listening"
-bool begins_with_source(std::string_view line) {
-  const std::size_t end = first_word(line);
-  const std::size_t bar = std::min(line.find_first_not_of(' ', end), line.size());
-  return end > 0 && is_digit(line[end - 1]) && bar < line.size() && line[bar] == '|';
-}
-
-// Lines of a log begin with their time or source.
+// Lines of a log begin with their time, perhaps in brackets, or with their source. A date alone may
+// be part of a sentence.
 bool begins_log_line(std::string_view line) {
-  return begins_with_time(line) || begins_with_source(line);
+  Reader reader{line};
+  reader.take('[');
+  if (take_timestamp(reader) && line.substr(0, reader.at).find(':') != std::string_view::npos)
+    return true;
+  reader.at = 0;
+  return take_container(reader);
 }
 
 // Cut at one column, through words: all lines but the last are equally long.
