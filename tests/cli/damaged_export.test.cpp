@@ -33,13 +33,19 @@ std::string check_left_out(const TempFolder& folder, const std::string& store) {
   return rest.error;
 }
 
+// A store of which a statement has damaged the first run.
+std::string damaged_store(const TempFolder& folder, const std::string& statement) {
+  const std::string store = folder.file("runs.db");
+  make_store(store);
+  tamper(store, statement);
+  return store;
+}
+
 }  // namespace
 
 TEST_CASE("an export says that a record is missing", "[cli][export]") {
   const TempFolder folder;
-  const std::string store = folder.file("runs.db");
-  make_store(store);
-  tamper(store, "DELETE FROM records WHERE run = 1 AND seq = 6");
+  const std::string store = damaged_store(folder, "DELETE FROM records WHERE run = 1 AND seq = 6");
   CHECK_THAT(check_left_out(folder, store), ContainsSubstring("2 runs"));
   CHECK(triage_command({"checkpoint", "export", store, "--format", "triage-agent", "--out",
                         folder.file("theirs.db")})
@@ -48,9 +54,7 @@ TEST_CASE("an export says that a record is missing", "[cli][export]") {
 
 TEST_CASE("an export says that the row of a run is damaged", "[cli][export]") {
   const TempFolder folder;
-  const std::string store = folder.file("runs.db");
-  make_store(store);
-  tamper(store, "UPDATE runs SET status = 3 WHERE run = 1");
+  const std::string store = damaged_store(folder, "UPDATE runs SET status = 3 WHERE run = 1");
   CHECK_THAT(check_left_out(folder, store), ContainsSubstring("2 runs"));
 }
 
@@ -67,9 +71,8 @@ TEST_CASE("a run of which nothing is intact is not exported as one that died", "
 
 TEST_CASE("what a repair has set aside does not hinder an export", "[cli][export]") {
   const TempFolder folder;
-  const std::string store = folder.file("runs.db");
-  make_store(store);
-  tamper(store, "UPDATE records SET time = time + 1 WHERE run = 1 AND seq = 6");
+  const std::string store =
+      damaged_store(folder, "UPDATE records SET time = time + 1 WHERE run = 1 AND seq = 6");
   tamper(store, "DELETE FROM records WHERE run = 1 AND seq = 7");
   CHECK(triage_command({"checkpoint", "show", store, "good"}).status == 4);
   REQUIRE(triage_command({"checkpoint", "verify", store, "--repair"}).status == 0);
