@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The mark that a run's commands carry, and ending what a process that died has left of
-// them.
+// The mark that a run's commands carry, and ending what a process that died has left of them.
 
 #include "triage/checkpoint.hpp"
 #include "triage/result.hpp"

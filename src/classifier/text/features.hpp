@@ -27,7 +27,8 @@ enum class FeatureGroup : std::uint8_t {
   code,            // A code reported with the text.
 };
 inline constexpr std::size_t feature_group_count = 9;
-// Incremented whenever the features of a text change; models of another version are refused.
+// Incremented when the features of texts change so much that models have to be trained again; those
+// of another version are refused.
 inline constexpr std::uint32_t feature_version = 4;
 
 // A text that names source files or stack frames is about a program. There the same words are

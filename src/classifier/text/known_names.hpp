@@ -43,8 +43,7 @@ class KnownNames {
 // Adds the identifiers of a line that have a pair of words which is not known. Not keys ("key=…"),
 // types of exceptions, names in capitals, paths, files, or words with dashes outside of quotes,
 // which may be ordinary ones; not what has six words or more, or four and stands alone, since that
-// is a sentence. `places` is in order, without overlaps, before and afterwards.
-// Linear.
+// is a sentence. `places` is in order, without overlaps, before and afterwards. Linear.
 void add_unknown_names(std::string_view line, const KnownNames& known,
                        std::vector<NamePlace>& places);
 
