@@ -3,6 +3,7 @@
 
 #include "arguments/key_value.hpp"
 #include "render/output.hpp"
+#include "triage/stores/open_store.hpp"
 #include "triage/workflow/inspect.hpp"
 
 namespace triage::inline v0_1::cli {
@@ -10,7 +11,7 @@ namespace {
 
 std::string command(const GivenRun& given, const std::vector<std::string>& inputs) {
   std::string words = "triage workflow run " + shell_word(given.file);
-  if (!given.store.empty()) words += " --store " + shell_word(given.store);
+  if (!given.store.empty()) words += " --store " + shell_word(without_secrets(given.store));
   words += " --run " + shell_word(given.run);
   if (given.redact != "common") words += " --redact " + given.redact;
   for (const std::string& input : inputs) words += " --input " + shell_word(input);

@@ -6,6 +6,7 @@
 #include "render/output.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/stores/open_store.hpp"
 #include "triage/workflow/inspect.hpp"
 
 #include <map>
@@ -133,7 +134,7 @@ ExitStatus fork_workflow(const std::shared_ptr<CheckpointStore>& store, const Wo
     json["branch"] = given.run;
     if (!given.json) {
       std::string words = "triage workflow run FILE";
-      if (!given.store.empty()) words += " --store " + shell_word(given.store);
+      if (!given.store.empty()) words += " --store " + shell_word(without_secrets(given.store));
       words += " --run " + given.run;
       Json inputs = view.value().inputs;
       for (const auto& [key, value] : edits.value().inputs.items()) inputs[key] = value;
