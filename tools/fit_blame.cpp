@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // fit_blame FOLDER [--write FILE] [--folds N] [--without SIGNAL]…: fits the weights of a
 // conversation's signals to labelled runs in the format of scripts/eval_outside, and reports the
-// accuracy on held-out runs. The same runs give the same weights.
+// accuracy on held-out runs. The same runs give the same weights. Weights of a kind of conversation
+// with fewer runs than folds stay as they are.
 #include "classifier/blame/talk_blame.hpp"
 #include "documents/failure_json.hpp"
 
@@ -14,6 +15,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1 {
@@ -26,10 +28,12 @@ using detail::Signal;
 constexpr double pull = 0.03;  // Towards the assumed weights; needed with little data.
 constexpr int repetitions = 5;
 
+enum class Kind { among_agents, in_service, under_leader };
+
 struct Labelled {
   std::vector<Candidate> candidates{};
   std::optional<std::size_t> right{};  // Among the candidates; none: the step to blame is not one.
-  bool service = false;
+  Kind kind = Kind::among_agents;
 };
 
 struct Setting {
@@ -41,28 +45,33 @@ struct Setting {
 
 // Which signals count among agents, which in a service. Others (apologies, objections, empty
 // results, repeated words, the share of a known answer) did not help on held-out runs.
-bool counts(Signal signal, bool service) {
+bool counts(Signal signal, Kind kind) {
   switch (signal) {
     case Signal::order:
     case Signal::raised: return true;
     case Signal::asks:
     case Signal::claims:
-    case Signal::first_change: return service;
-    default: return !service;
+    case Signal::first_change: return kind == Kind::in_service;
+    case Signal::states:
+    case Signal::searches:
+    case Signal::futile: return kind == Kind::under_leader;
+    case Signal::assumes:
+    case Signal::idle:
+    case Signal::answer: return kind != Kind::in_service;
+    default: return kind == Kind::among_agents;
   }
 }
 
-// The prior weights. They stay where the training runs say nothing: none of them has agents that
-// plan and keep notes.
-Weights assumed(bool service) {
+// The prior weights. They stay where the training runs say nothing.
+Weights assumed(Kind kind) {
   Weights weights{};
   const auto at = [&](Signal signal) -> double& {
     return weights[static_cast<std::size_t>(signal)];
   };
-  if (service) return weights;
+  if (kind == Kind::in_service) return weights;
+  at(Signal::futile) = 1.0;
   at(Signal::order) = -0.3;
   at(Signal::idle) = -1.0;
-  at(Signal::stalled) = 1.0;
   return weights;
 }
 
@@ -74,8 +83,8 @@ std::vector<double> likely(const Labelled& run, const Weights& weights, double s
 }
 
 // Gradient ascent (Adam) on the log likelihood, with a Gaussian prior around the assumed weights.
-Weights fit(const std::vector<const Labelled*>& runs, const Setting& setting, bool service) {
-  const Weights prior = assumed(service);
+Weights fit(const std::vector<const Labelled*>& runs, const Setting& setting, Kind kind) {
+  const Weights prior = assumed(kind);
   Weights weights = prior;
   Weights mean{};
   Weights square{};
@@ -93,7 +102,7 @@ Weights fit(const std::vector<const Labelled*>& runs, const Setting& setting, bo
       }
     }
     for (std::size_t k = 0; k < slope.size(); ++k) {
-      const bool left_out = setting.without.contains(k) || !counts(static_cast<Signal>(k), service);
+      const bool left_out = setting.without.contains(k) || !counts(static_cast<Signal>(k), kind);
       if (left_out) slope[k] = weights[k] = 0;
       mean[k] = 0.9 * mean[k] + 0.1 * slope[k];
       square[k] = 0.99 * square[k] + 0.01 * slope[k] * slope[k];
@@ -120,7 +129,7 @@ struct LeftOut {
 
 // Holds out every run once per repetition, in folds drawn with a fixed seed.
 std::vector<LeftOut> leave_out(const std::vector<const Labelled*>& runs, const Setting& setting,
-                               bool service) {
+                               Kind kind) {
   std::vector<LeftOut> all;
   std::uint64_t state = 1;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
@@ -134,7 +143,7 @@ std::vector<LeftOut> leave_out(const std::vector<const Labelled*>& runs, const S
       for (std::size_t i = 0; i < mixed.size(); ++i) {
         if (i % setting.folds != fold) rest.push_back(mixed[i]);
       }
-      const Weights weights = fit(learnable(rest), setting, service);
+      const Weights weights = fit(learnable(rest), setting, kind);
       for (std::size_t i = fold; i < mixed.size(); i += setting.folds) {
         all.push_back({mixed[i], weights});
       }
@@ -194,15 +203,26 @@ struct Learnt {
   double sharpness = 1;
 };
 
-Learnt learn(const char* name, const std::vector<Labelled>& all, bool service,
+Learnt built_in(Kind kind) {
+  const detail::TalkWeights& all = detail::built_in_talk_weights();
+  const auto& [weights, sharpness] =
+      kind == Kind::in_service     ? std::pair(all.in_service, all.sharpness_in_service)
+      : kind == Kind::under_leader ? std::pair(all.under_leader, all.sharpness_under_leader)
+                                   : std::pair(all.among_agents, all.sharpness_among_agents);
+  Learnt learnt{.sharpness = sharpness};
+  std::copy(weights.begin(), weights.end(), learnt.weights.begin());
+  return learnt;
+}
+
+Learnt learn(const char* name, const std::vector<Labelled>& all, Kind kind,
              const Setting& setting) {
   std::vector<const Labelled*> runs;
   for (const Labelled& run : all) {
-    if (run.service == service && !run.candidates.empty()) runs.push_back(&run);
+    if (run.kind == kind && !run.candidates.empty()) runs.push_back(&run);
   }
-  if (runs.size() < setting.folds) return {assumed(service), 1};
-  const std::vector<LeftOut> left = leave_out(runs, setting, service);
-  Learnt learnt{fit(learnable(runs), setting, service), best_sharpness(left)};
+  if (runs.size() < setting.folds) return built_in(kind);
+  const std::vector<LeftOut> left = leave_out(runs, setting, kind);
+  Learnt learnt{fit(learnable(runs), setting, kind), best_sharpness(left)};
   tell(name, left, learnt.sharpness);
   for (std::size_t k = 0; k < detail::signal_count; ++k) {
     std::printf("  %-14s %+.2f\n", std::string(detail::signal_names[k]).c_str(), learnt.weights[k]);
@@ -233,7 +253,9 @@ std::vector<Labelled> read(const std::filesystem::path& folder) {
       const detail::Talk talk(input);
       if (!talk.is_conversation()) continue;
       Labelled one{.candidates = weigh_candidates(talk, &given.contract),
-                   .service = talk.is_service()};
+                   .kind = talk.is_service() ? Kind::in_service
+                           : talk.is_led()   ? Kind::under_leader
+                                             : Kind::among_agents};
       const std::size_t step = Json::parse(label).at("step").get<std::size_t>();
       for (std::size_t i = 0; i < one.candidates.size(); ++i) {
         if (talk.steps()[one.candidates[i].position].index == step) one.right = i;
@@ -255,17 +277,21 @@ void write_row(std::ofstream& out, const char* name, const Learnt& learnt) {
   out << "};\n";
 }
 
-void write(const std::filesystem::path& path, const Learnt& agents, const Learnt& service) {
+void write(const std::filesystem::path& path, const Learnt& agents, const Learnt& service,
+           const Learnt& led) {
   std::ofstream out(path);
   out << "// SPDX-License-Identifier: MIT\n// Written by tools/fit_blame; do not edit.\n"
          "#include \"classifier/blame/talk_blame.hpp\"\n\n"
          "namespace triage::inline v0_1::detail {\nnamespace {\n\n";
   write_row(out, "among_agents", agents);
   write_row(out, "in_service", service);
+  write_row(out, "under_leader", led);
   char text[160];
-  std::snprintf(text, sizeof text,
-                "constexpr TalkWeights weights{among_agents, in_service, %.2fF, %.2fF};\n",
-                agents.sharpness, service.sharpness);
+  std::snprintf(
+      text, sizeof text,
+      "constexpr TalkWeights weights{among_agents, in_service, under_leader, %.2fF, %.2fF, "
+      "%.2fF};\n",
+      agents.sharpness, service.sharpness, led.sharpness);
   out << text
       << "\n}  // namespace\n\nconst TalkWeights& built_in_talk_weights() noexcept { return "
          "weights; "
@@ -308,8 +334,9 @@ int main(int count, char** texts) {
     return 2;
   }
   const std::vector<Labelled> runs = read(setting->folder);
-  const Learnt agents = learn("among agents", runs, false, *setting);
-  const Learnt service = learn("in service", runs, true, *setting);
-  if (!setting->out.empty()) write(setting->out, agents, service);
+  const Learnt agents = learn("among agents", runs, Kind::among_agents, *setting);
+  const Learnt service = learn("in service", runs, Kind::in_service, *setting);
+  const Learnt led = learn("under a leader", runs, Kind::under_leader, *setting);
+  if (!setting->out.empty()) write(setting->out, agents, service, led);
   return 0;
 }

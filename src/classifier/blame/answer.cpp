@@ -19,6 +19,14 @@ std::vector<std::uint64_t> final_answer(const Talk& talk,
     return std::binary_search(talk.task().begin(), talk.task().end(), word) ||
            std::binary_search(given.begin(), given.end(), word);
   };
+  if (talk.is_led()) {
+    const auto& steps = talk.steps();
+    for (std::size_t i = steps.size(); i > 0 && steps.size() - i < most_searched; --i) {
+      std::vector<std::uint64_t> answer = distinct_words(stated_answer(steps[i - 1].text));
+      answer.erase(std::remove_if(answer.begin(), answer.end(), known), answer.end());
+      if (!answer.empty()) return answer;
+    }
+  }
   std::size_t left = most_searched;
   for (auto it = candidates.rbegin(); it != candidates.rend() && left > 0; ++it) {
     const TalkStep& told = talk.steps()[it->position];
@@ -29,6 +37,25 @@ std::vector<std::uint64_t> final_answer(const Talk& talk,
     if (!answer.empty()) return answer;
   }
   return {};
+}
+
+// Half of what a step has goes on to the steps that first said the numbers it reckons with.
+void credit_sources(const Talk& talk, std::vector<float>& said) {
+  for (std::size_t i = said.size(); i-- > 1;) {
+    const TalkStep& told = talk.steps()[i];
+    if (said[i] == 0 || told.page) continue;
+    std::vector<std::size_t> sources;
+    for (const std::uint64_t number : marked_words(told.text)) {
+      const auto first = talk.first_with(number);
+      if (first && *first < i && talk.steps()[*first].part != Part::giver &&
+          !std::binary_search(talk.task().begin(), talk.task().end(), number)) {
+        sources.push_back(*first);
+      }
+    }
+    for (const std::size_t source : sources) {
+      said[source] += said[i] / 2 / static_cast<float>(sources.size());
+    }
+  }
 }
 
 }  // namespace
@@ -47,6 +74,7 @@ void note_answer(const Talk& talk, std::vector<Candidate>& candidates) {
     said[candidate.position] += said[*output];
     said[*output] = 0;
   }
+  if (talk.is_led()) credit_sources(talk, said);
   const auto all = static_cast<float>(answer.size());
   for (Candidate& candidate : candidates) {
     candidate[Signal::answer] = said[candidate.position] / all;

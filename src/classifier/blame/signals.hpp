@@ -25,16 +25,18 @@ enum class Signal : std::uint8_t {
   by_hand,        // Wants to do by hand what a tool should do.
   asks,           // Asks others to do the work.
   idle,           // Notes and orders of an agent that only plans.
-  stalled,        // The next notes report no progress, or a loop.
   claims,         // States something new, without code.
   answer,         // Share of the run's final answer first said here: 0 to 1.
   first_change,   // The first call that changes something.
+  states,         // A reply that says in its own words what it was asked.
+  searches,       // Shows the results of a search though it was told to open something.
+  futile,         // An order that left nothing to do.
 };
-inline constexpr std::size_t signal_count = 14;
+inline constexpr std::size_t signal_count = 16;
 inline constexpr std::array<std::string_view, signal_count> signal_names{
-    "off_task",      "restates_task", "order",   "raised",      "first_raised",
-    "raised_before", "assumes",       "by_hand", "asks",        "idle",
-    "stalled",       "claims",        "answer",  "first_change"};
+    "off_task",     "restates_task", "order",    "raised", "first_raised", "raised_before",
+    "assumes",      "by_hand",       "asks",     "idle",   "claims",       "answer",
+    "first_change", "states",        "searches", "futile"};
 
 // A step that may be to blame.
 struct Candidate {
@@ -55,6 +57,7 @@ void note_outputs(const Talk& talk, std::vector<Candidate>& candidates);
 void note_wording(const Talk& talk, std::vector<Candidate>& candidates);
 void note_claims(const Talk& talk, std::vector<Candidate>& candidates);
 void note_answer(const Talk& talk, std::vector<Candidate>& candidates);
+void note_orders(const Talk& talk, std::vector<Candidate>& candidates);
 void note_changes(const Talk& talk, const AgentContract* contract,
                   std::vector<Candidate>& candidates);
 

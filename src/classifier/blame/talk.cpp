@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "classifier/blame/talk.hpp"
 
+#include "base/ascii.hpp"
+#include "classifier/blame/leader.hpp"
 #include "classifier/blame/loops.hpp"
 #include "classifier/blame/talk_words.hpp"
 
@@ -65,10 +67,8 @@ std::string said_by(const Json& value, std::size_t room) {
 }
 
 bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return lower(x) == lower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -89,16 +89,6 @@ bool is_notes(std::string_view agent, std::string_view text) {
 
 bool is_giver(std::string_view agent) {
   return is_one_of(agent, {"user", "human", "customer", "client", "caller"});
-}
-
-std::string_view agent_of(const Step& step) {
-  return step.agent_id ? std::string_view(*step.agent_id) : std::string_view();
-}
-
-// "Planner" of "Planner (thought)".
-std::string_view plain_name(const Step& step) {
-  const std::string_view agent = agent_of(step);
-  return trimmed(agent.substr(0, agent.find('(')));
 }
 
 bool calls_tool(const Step& step) { return step.tool_called && !step.tool_called->empty(); }
@@ -123,6 +113,7 @@ Talk::Talk(const ClassifierInput& input) : bytes_left_(most_bytes) {
   }
   task_ = distinct_words(input.task.substr(0, longest_beginning));
   find_idle();
+  find_leader();
   find_outputs();
   find_words();
 }
@@ -196,6 +187,23 @@ void Talk::find_idle() {
   for (TalkStep& told : steps_) {
     if (told.part != Part::words || told.code) continue;
     told.idle = told.idle || planners.contains(plain_name(*told.step));
+  }
+}
+
+void Talk::find_leader() {
+  const std::optional<std::string_view> leader = service_ ? std::nullopt : leader_of(steps_);
+  if (!leader) return;
+  led_ = true;
+  std::optional<std::size_t> order;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    TalkStep& told = steps_[i];
+    if (told.part == Part::giver || told.part == Part::rules) continue;
+    told.idle = plain_name(*told.step) == *leader;
+    if (told.idle) {
+      order = i;
+    } else {
+      told.order = order;
+    }
   }
 }
 

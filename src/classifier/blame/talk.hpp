@@ -40,6 +40,7 @@ struct TalkStep {
   bool idle = false;                    // Of an agent that keeps notes and gives orders.
   bool closes = false;                  // Agrees, or says that everything is done.
   bool brief = false;                   // Too short to state anything.
+  std::optional<std::size_t> order{};   // Position of the leader's order that it replies to.
 };
 
 // The first 1,024 steps that no rollback restored, and the last 32. Keeps at most 4 MB of text, 6
@@ -52,6 +53,8 @@ class Talk {
   [[nodiscard]] bool is_conversation() const noexcept { return conversation_; }
   // Somebody is being served: asks repeatedly, and an agent calls tools for them.
   [[nodiscard]] bool is_service() const noexcept { return service_; }
+  // One agent plans and gives orders, and the others report to it.
+  [[nodiscard]] bool is_led() const noexcept { return led_; }
   [[nodiscard]] const std::vector<TalkStep>& steps() const noexcept { return steps_; }
   // Distinct words of the task or, if it is unknown, of the first request.
   [[nodiscard]] const std::vector<std::uint64_t>& task() const noexcept { return task_; }
@@ -65,6 +68,7 @@ class Talk {
   void find_kind(const std::vector<TalkStep>& steps);
   void read(TalkStep told, std::size_t most);
   void find_idle();
+  void find_leader();
   void find_outputs();
   void find_words();
 
@@ -75,6 +79,7 @@ class Talk {
   std::size_t bytes_left_;
   bool conversation_ = false;
   bool service_ = false;
+  bool led_ = false;
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -8,7 +8,9 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-constexpr double least_confidence = 0.12;  // Below this the candidates are indistinguishable.
+// Below this the candidates are indistinguishable; of many, less is enough.
+constexpr double least_confidence = 0.12;
+constexpr double least_advantage = 2.5;  // Over a candidate at random.
 constexpr std::size_t most_others = 2;
 
 std::string_view reason_for(Signal signal) {
@@ -20,8 +22,10 @@ std::string_view reason_for(Signal signal) {
     case Signal::by_hand: return "it wants done by hand what a tool should do";
     case Signal::claims: return "it states something that nothing was run for";
     case Signal::answer: return "what the run answers was said here first";
-    case Signal::stalled: return "the notes behind it see no progress";
     case Signal::first_change: return "it is the first call that changes something";
+    case Signal::states: return "it reports a result in its own words";
+    case Signal::searches: return "it shows what a search found instead of opening it";
+    case Signal::futile: return "its order left nothing to do";
     default: return "it stands where such runs most often go wrong";
   }
 }
@@ -57,6 +61,7 @@ std::vector<Candidate> weigh_candidates(const Talk& talk, const AgentContract* c
   note_wording(talk, candidates);
   note_claims(talk, candidates);
   note_answer(talk, candidates);
+  note_orders(talk, candidates);
   note_changes(talk, contract, candidates);
   return candidates;
 }
@@ -82,10 +87,13 @@ std::optional<TalkGuess> guess_in_talk(const ClassifierInput& input) {
   const std::vector<Candidate> candidates = weigh_candidates(talk, input.contract);
   if (candidates.empty()) return std::nullopt;
   const TalkWeights& learnt = built_in_talk_weights();
-  const auto& weights = talk.is_service() ? learnt.in_service : learnt.among_agents;
-  const std::vector<double> likely =
-      likelihoods(candidates, weights,
-                  talk.is_service() ? learnt.sharpness_in_service : learnt.sharpness_among_agents);
+  const auto& weights = talk.is_service() ? learnt.in_service
+                        : talk.is_led()   ? learnt.under_leader
+                                          : learnt.among_agents;
+  const std::vector<double> likely = likelihoods(candidates, weights,
+                                                 talk.is_service() ? learnt.sharpness_in_service
+                                                 : talk.is_led()   ? learnt.sharpness_under_leader
+                                                                   : learnt.sharpness_among_agents);
   std::vector<std::size_t> ranked(candidates.size());
   std::iota(ranked.begin(), ranked.end(), std::size_t{0});
   const std::size_t kept = std::min(ranked.size(), most_others + 1);
@@ -93,7 +101,10 @@ std::optional<TalkGuess> guess_in_talk(const ClassifierInput& input) {
                     ranked.end(), [&](std::size_t a, std::size_t b) {
                       return likely[a] != likely[b] ? likely[a] > likely[b] : a < b;
                     });
-  if (likely[ranked.front()] < least_confidence) return std::nullopt;
+  const double at_random = 1.0 / static_cast<double>(candidates.size());
+  if (likely[ranked.front()] < std::min(least_confidence, least_advantage * at_random)) {
+    return std::nullopt;
+  }
   const auto step_of = [&](std::size_t i) {
     return talk.steps()[candidates[ranked[i]].position].index;
   };

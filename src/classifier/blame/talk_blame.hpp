@@ -15,8 +15,10 @@ namespace triage::inline v0_1::detail {
 struct TalkWeights {
   std::array<float, signal_count> among_agents{};
   std::array<float, signal_count> in_service{};
+  std::array<float, signal_count> under_leader{};
   float sharpness_among_agents = 1;  // Calibrates the probabilities on runs not fitted to.
   float sharpness_in_service = 1;
+  float sharpness_under_leader = 1;
 };
 [[nodiscard]] const TalkWeights& built_in_talk_weights() noexcept;
 

@@ -16,10 +16,12 @@ constexpr std::array<float, signal_count> among_agents{
     0.81F,   // by_hand
     0.00F,   // asks
     -1.00F,  // idle
-    1.00F,   // stalled
     0.00F,   // claims
     0.95F,   // answer
     0.00F,   // first_change
+    0.00F,   // states
+    0.00F,   // searches
+    0.00F,   // futile
 };
 constexpr std::array<float, signal_count> in_service{
     0.00F,   // off_task
@@ -32,12 +34,32 @@ constexpr std::array<float, signal_count> in_service{
     0.00F,   // by_hand
     -1.19F,  // asks
     0.00F,   // idle
-    0.00F,   // stalled
     1.07F,   // claims
     0.00F,   // answer
     1.63F,   // first_change
+    0.00F,   // states
+    0.00F,   // searches
+    0.00F,   // futile
 };
-constexpr TalkWeights weights{among_agents, in_service, 1.30F, 0.95F};
+constexpr std::array<float, signal_count> under_leader{
+    0.00F,   // off_task
+    0.00F,   // restates_task
+    -0.02F,  // order
+    0.36F,   // raised
+    0.00F,   // first_raised
+    0.00F,   // raised_before
+    0.72F,   // assumes
+    0.00F,   // by_hand
+    0.00F,   // asks
+    -0.94F,  // idle
+    0.00F,   // claims
+    1.33F,   // answer
+    0.00F,   // first_change
+    0.61F,   // states
+    0.47F,   // searches
+    1.58F,   // futile
+};
+constexpr TalkWeights weights{among_agents, in_service, under_leader, 1.30F, 0.95F, 1.00F};
 
 }  // namespace
 

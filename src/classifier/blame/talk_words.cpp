@@ -90,6 +90,12 @@ bool speaks_of_assuming(std::string_view text) {
   return has(pattern, text);
 }
 
+bool speaks_of_guessing(std::string_view text) {
+  static const Pattern pattern(
+      R"(\bwell[- ]known\b|\b(?:general|common|background|prior) knowledge\b|\bfrom memory\b|\bguess\w*\b|\b(?:most )?(?:probabl[ey]|likely|plausibl[ey])\b|\bassum\w+\b|\bestimat\w+\b|\bbest (?:available )?answer\b|\bas far as i know\b)");
+  return has(pattern, text);
+}
+
 bool does_by_hand(std::string_view text) {
   static const Pattern pattern(R"(\bmanual(?:ly)?\b|\bby hand\b)");
   return has(pattern, text);
@@ -104,12 +110,6 @@ bool asks_others(std::string_view text) {
 bool closes_talk(std::string_view text) {
   static const Pattern pattern(
       R"(\bterminate\b|\bi agree\b|\bagreed\b|\bconfirmed\b|\bconclude\b|(?:conditions|criteria|requirements) (?:have been|are) met|task is (?:now )?(?:complete|done|finished))");
-  return has(pattern, text);
-}
-
-bool notes_stall(std::string_view text) {
-  static const Pattern pattern(
-      R"("[a-z_]*progress[a-z_]*"\s*:\s*(?:\{[^{}]*"answer"\s*:\s*)?false|"[a-z_]*(?:loop|stuck|stall)[a-z_]*"\s*:\s*(?:\{[^{}]*"answer"\s*:\s*)?true)");
   return has(pattern, text);
 }
 
@@ -151,6 +151,42 @@ bool name_says_change(std::string_view tool) {
       "reserve",  "reset",   "return", "revoke", "save",      "send",   "set",      "submit",
       "transfer", "update",  "upload", "write",  "commit",    "grant",  "schedule", "withdraw"};
   return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
+}
+
+std::string_view stated_answer(std::string_view text) {
+  static const Pattern pattern(R"(final answer(?: is)?\W{0,6})");
+  re2::StringPiece rest(text.data(), text.size());
+  std::string_view answer;
+  while (RE2::FindAndConsume(&rest, pattern)) answer = {rest.data(), rest.size()};
+  return answer.substr(0, answer.find("\n\n"));
+}
+
+bool shows_search(std::string_view text) {
+  static const Pattern pattern(
+      R"(- search\]|/search\?|search results?|\bthe results show\b|[?&]q=|\bsearch(?:ed)? (?:for|engine))");
+  return has(pattern, text);
+}
+
+bool tells_to_open(std::string_view text) {
+  static const Pattern pattern(R"(\b(?:open|click|visit|go to|navigate to|official|website)\b)");
+  return has(pattern, text);
+}
+
+bool says_of_its_own(std::string_view text) {
+  static const Pattern done(
+      R"(^\W*(?:i (?:clicked|typed|scrolled|navigated|opened|searched|went|reloaded|selected|hovered|pressed|downloaded|entered)|here is a screenshot|here is the|the viewport|automatic ocr|address:|title:|viewport|path:|the web ?browser))");
+  static const Pattern statement(
+      R"(\b(?:is|are|was|were|has|have|costs?|there|according|therefore|contains?|lists?|shows?|opens?|leaves?|arrives?)\b)");
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.size() < 30 || has(done, line)) continue;
+    const std::size_t last = line.find_last_not_of(" \t\r*");
+    if (last == line.npos || (line[last] != '.' && line[last] != ':')) continue;
+    if (has(statement, line)) return true;
+  }
+  return false;
 }
 
 std::vector<std::uint64_t> distinct_words(std::string_view text) {

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Conversations in which one agent plans and gives orders: who that is, and which step is blamed.
+#include "classifier/blame/leader.hpp"
+
+#include "classifier/support.hpp"
+#include "support/catch.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace triage;
+
+namespace {
+
+using Said = std::vector<std::pair<std::string, std::string>>;  // Agent and words.
+
+const std::string asked = "In which year did the lifeboat museum of Sandhaven open its doors?";
+
+Step said_so(const std::string& agent, const std::string& text) {
+  return {.action = "say", .llm_output = text, .agent_id = agent};
+}
+
+Classification blamed(const Said& said) {
+  std::vector<Step> steps;
+  for (const auto& [agent, text] : said) steps.push_back(said_so(agent, text));
+  const Trajectory trajectory = test::trajectory_of(std::move(steps));
+  const Failure failure{.text = "the final answer is wrong"};
+  const AgentContract contract;
+  return default_classifier()->classify(
+      {.failure = failure, .trajectory = trajectory, .task = asked, .contract = &contract});
+}
+
+bool is_led(const Said& said) {
+  std::vector<Step> steps;
+  for (const auto& [agent, text] : said) steps.push_back(said_so(agent, text));
+  const Trajectory trajectory = test::trajectory_of(std::move(steps));
+  const Failure failure{.text = "the final answer is wrong"};
+  return detail::Talk({.failure = failure, .trajectory = trajectory, .task = asked}).is_led();
+}
+
+std::string page(const std::string& title, const std::string& text) {
+  return "I clicked '" + title + "'.\n\nHere is a screenshot of [" + title +
+         "](https://sandhaven.example). The viewport shows 30% of the webpage.\n" + text;
+}
+
+Said with_orders(const Said& replies, const Said& ending) {
+  Said all{{"Chief (thought)", "Plan for: " + asked + " Look it up on the pages of the town."}};
+  for (const auto& [order, reply] : replies) {
+    all.push_back({"Chief (-> Browser)", order});
+    all.push_back({"Browser", reply});
+    all.push_back({"Chief (thought)", "{\"progress\": true, \"done\": \"" + order + "\"}"});
+  }
+  all.insert(all.end(), ending.begin(), ending.end());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("who gives orders is known by the name, by naming others, or by standing in the middle",
+          "[classifier][talk]") {
+  Said arrows;
+  Said named;
+  Said middle;
+  Said equals;
+  for (int i = 0; i < 4; ++i) {
+    const std::string other = i % 2 == 0 ? "reader" : "clerk";
+    arrows.push_back({"Chief (-> reader)", "Please look at the next page of the register."});
+    arrows.push_back({"reader", "The register goes on with the names of four more boats."});
+    named.push_back({"lead", "The reader should look at the next page of the register."});
+    named.push_back({"reader", "The register goes on with the names of four more boats."});
+    middle.push_back({"lead", "What does the next page of the register say about the boats?"});
+    middle.push_back({other, "The register goes on with the names of four more boats."});
+    equals.push_back({"reader", "The register goes on with the names of four more boats."});
+    equals.push_back({"clerk", "I have written the names of these four boats to the list."});
+    equals.push_back({"checker", "The list has the names that the register has, in its order."});
+  }
+  CHECK(is_led(arrows));
+  CHECK(is_led(named));
+  CHECK(is_led(middle));
+  CHECK_FALSE(is_led(equals));
+}
+
+TEST_CASE("one who writes code between its outputs leads nobody", "[classifier][talk]") {
+  Said said;
+  for (int i = 0; i < 5; ++i) {
+    said.push_back({"coder", "This counts them; reader, clerk:\n```python\nprint(count())\n```"});
+    said.push_back({i % 2 == 0 ? "reader" : "clerk", "It printed the number of four more boats."});
+  }
+  CHECK_FALSE(is_led(said));
+}
+
+TEST_CASE("under a leader the reply that first stated the answer is to blame",
+          "[classifier][talk]") {
+  const Said said = with_orders(
+      {{"Search for the lifeboat museum.", page("Search results", "Lifeboats of the coast")},
+       {"Open the page of the town.", page("Sandhaven", "Harbour, school, church")},
+       {"Open the page of its museums.", page("Museums", "Lifeboat house, built as a shed") +
+                                             "\n\nThe lifeboat museum has been open since 1874."},
+       {"Scroll down and look for more.", page("Museums", "Opening hours in summer")}},
+      {{"Chief (termination condition)", "Request satisfied.\n\nFINAL ANSWER: 1874"}});
+  const Classification found = blamed(said);
+  CHECK(found.critical_step.value_or(99) == 8);
+  CHECK(found.critical_step_confidence.value_or(0) > 0.2);
+}
+
+TEST_CASE("a leader that answers from memory is to blame", "[classifier][talk]") {
+  const Said said = with_orders(
+      {{"Search for the lifeboat museum.", page("Search results", "Lifeboats of the coast")},
+       {"Open the page of the town.", page("Sandhaven", "Harbour, school, church")}},
+      {{"Chief (thought)",
+        "The pages do not say it. It is well known that such museums opened in 1931, so the answer "
+        "is probably that."},
+       {"Chief (termination condition)", "FINAL ANSWER: 1931"}});
+  CHECK(blamed(said).critical_step.value_or(99) == 7);
+}
+
+TEST_CASE("an order that leaves nothing to run is to blame", "[classifier][talk]") {
+  Said said = with_orders(
+      {{"Search for the lifeboat museum.", page("Search results", "Lifeboats of the coast")},
+       {"Open the page of the town.", page("Sandhaven", "Harbour, school, church")}},
+      {});
+  said.push_back({"Chief (-> Terminal)", "Please count the museums of the town in the list."});
+  said.push_back({"Terminal", "No code block was found in the last message, so nothing was run."});
+  said.push_back({"Chief (termination condition)", "The time is over. FINAL ANSWER: unknown"});
+  CHECK(blamed(said).critical_step.value_or(99) == 7);
+}
+
+TEST_CASE("names of any length are compared in little time", "[classifier][talk]") {
+  const std::string name(100'000, 'a');
+  Said said;
+  for (int i = 0; i < 300; ++i) {
+    said.push_back({"lead", std::string(6'000, 'a')});
+    said.push_back({name + (i % 2 == 0 ? "b" : "c"), std::string(6'000, 'a')});
+  }
+  CHECK(is_led(said));
+}
