@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Checks that every test named in docs/workflows.md exists, and that its tables have the keys that a workflow's file may have.
+"""Checks that every test named in docs/workflows.md exists, that its tables have the keys that a workflow's file may have, and that
+docs/checkpoint_format.md has the keys that a workflow's run and the library keep.
 
 Usage: check_docs.py ROOT. Prints one line for each difference and exits with 1 if there is one.
 """
@@ -32,4 +33,12 @@ for name in ("workflow_file.cpp", "workflow_graph_file.cpp"):
         allowed.update(re.findall(r'"(\w+)"', keys))
 for key in sorted(told ^ allowed):
     print(f"docs/workflows.md: the key {key} of a workflow's file is " + ("not in a table" if key in allowed else "in a table, and not allowed"))
-sys.exit(1 if missing or not rows or told ^ allowed or not told else 0)
+
+format_page = (root / "docs" / "checkpoint_format.md").read_text(encoding="utf-8")
+kept = set()
+for source in ("src/base/key_space.cpp", "workflow/records/finished.hpp", "workflow/records/compatible.hpp", "workflow/definition/halt.hpp"):
+    kept.update(re.findall(r'"(triage/[a-z_]+/?)"', (root / source).read_text(encoding="utf-8")))
+untold = [key for key in sorted(kept) if "`" + key not in format_page]
+for key in untold:
+    print(f"docs/checkpoint_format.md does not name the key {key}")
+sys.exit(1 if missing or not rows or told ^ allowed or not told or untold or len(kept) < 15 else 0)
