@@ -145,7 +145,13 @@ ExitStatus run_hook(const HookArguments& given) {
   report(served.error());
   // A Stop hook that blocks makes the program go on for ever: only what may be a call is blocked.
   const bool call = event ? event.value().name == "PreToolUse" : !is_no_call(text);
-  return given.on_error == "block" && call ? blocks : ExitStatus::done;
+  if (!call) return ExitStatus::done;
+  if (given.on_error == "block") return blocks;
+  if (!event && given.guard != "none") {
+    print(unread_answer(text));
+    if (const auto told = flush_output(); !told) report(told.error());
+  }
+  return ExitStatus::done;
 }
 
 }  // namespace

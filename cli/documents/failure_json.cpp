@@ -4,13 +4,13 @@
 #include "code_text.hpp"
 #include "contract_json.hpp"
 #include "failure_format.hpp"
+#include "mended_json.hpp"
 #include "triage/detail/json_depth.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 #include "triage/record.hpp"
 #include "triage/step.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -26,58 +26,12 @@ Error refused(std::string_view field, std::string_view why) {
   return {Errc::invalid_argument, std::string(field) + " " + std::string(why)};
 }
 
-// The unit of the escape \uXXXX at `at`, or empty.
-std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
-  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return std::nullopt;
-  unsigned unit = 0;
-  const char* end = text.data() + at + 6;
-  const auto parsed = std::from_chars(text.data() + at + 2, end, unit, 16);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-  return unit;
-}
-
-// Replaces lone surrogates by U+FFFD; Python writes foreign bytes as such surrogates.
-std::string with_whole_surrogates(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const auto unit = escaped_unit(text, i);
-    if (!unit) {
-      const std::size_t length = text[i] == '\\' ? 2 : 1;
-      out.append(text.substr(i, length));
-      i += length;
-      continue;
-    }
-    const bool high = *unit >= 0xD800 && *unit <= 0xDBFF;
-    const bool low = *unit >= 0xDC00 && *unit <= 0xDFFF;
-    const auto next = high ? escaped_unit(text, i + 6) : std::nullopt;
-    const bool pair = next && *next >= 0xDC00 && *next <= 0xDFFF;
-    if (pair) {
-      out.append(text.substr(i, 12));
-    } else {
-      out.append(high || low ? "\\ufffd" : text.substr(i, 6));
-    }
-    i += pair ? 12 : 6;
-  }
-  return out;
-}
-
-// Replaces bytes that are not UTF-8 by U+FFFD, by a round trip through a JSON string.
-std::string with_whole_characters(std::string_view text) {
-  const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Json::parse(quoted).get<std::string>();
-}
-
 Result<Json> parse_line(std::string_view line) {
   if (detail::nested_deeper(line, detail::max_body_depth)) {
     return refused("the line", "is nested deeper than " + std::to_string(detail::max_body_depth) +
                                    " levels, which is the most that is allowed");
   }
-  Json value = Json::parse(line.begin(), line.end(), nullptr, false);
-  if (value.is_discarded()) {
-    const std::string mended = with_whole_surrogates(with_whole_characters(line));
-    value = Json::parse(mended.begin(), mended.end(), nullptr, false);
-  }
+  Json value = parse_mended(line);
   if (value.is_discarded()) return refused("the line", "is not valid JSON");
   if (!value.is_object()) return refused("the line", "is not a JSON object");
   return outcome::success(std::move(value));

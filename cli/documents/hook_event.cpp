@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hook_event.hpp"
 
+#include "mended_json.hpp"
 #include "triage/detail/fnv1a.hpp"
 #include "triage/detail/hex.hpp"
 #include "triage/detail/json_depth.hpp"
@@ -22,7 +23,7 @@ Result<HookEvent> hook_event_from(const std::string& text) {
     return Error{Errc::invalid_argument, "standard input is nested deeper than " +
                                              std::to_string(max_json_depth) + " levels"};
   }
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_mended(text);
   if (!json.is_object()) {
     return Error{Errc::invalid_argument, "standard input has no JSON object: is this a hook?"};
   }
@@ -49,7 +50,7 @@ Result<HookEvent> hook_event_from(const std::string& text) {
 bool is_no_call(const std::string& text) {
   std::string name;
   const Json json = detail::nested_deeper(text, max_json_depth) ? Json(Json::value_t::discarded)
-                                                                : Json::parse(text, nullptr, false);
+                                                                : parse_mended(text);
   if (json.is_object()) {
     name = text_field(json, "hook_event_name");
   } else if (text.find("PreToolUse") == std::string::npos) {
@@ -109,6 +110,17 @@ std::string hook_answer(const HookEvent& event, const GuardVerdict& verdict) {
                      {"permissionDecision", is_denied(event, verdict) ? "deny" : "ask"},
                      {"permissionDecisionReason", reason}}}}) +
          "\n";
+}
+
+std::string unread_answer(const std::string& text) {
+  const auto names = [&text](std::string_view word) {
+    return text.find(word) != std::string::npos;
+  };
+  if (!names("\"PreToolUse\"")) return "";
+  HookEvent call{.name = "PreToolUse"};
+  call.codex = names("\"turn_id\"") || names("\"model\"");
+  return hook_answer(
+      call, {.kind = GuardVerdict::Kind::ask, .reason = "this call could not be read, nor judged"});
 }
 
 }  // namespace triage::inline v0_1::cli

@@ -20,7 +20,8 @@ struct HookEvent {
   bool codex = false;  // It comes from Codex, which does not support asking the user.
 };
 
-// Errors: Errc::invalid_argument if it is not a hook event.
+// Bytes that are not UTF-8 and lone surrogates become U+FFFD: an agent must not get past the guard
+// by them. Errors: Errc::invalid_argument if it is not a hook event.
 [[nodiscard]] Result<HookEvent> hook_event_from(const std::string& text);
 
 // Whether the text, of which no event can be made, is surely of another one than a call.
@@ -42,5 +43,9 @@ struct HookEvent {
 // The output for a call about to be made. Empty for `allow`, which only means no objection: the
 // program's own rules then decide, as without a hook.
 [[nodiscard]] std::string hook_answer(const HookEvent& event, const GuardVerdict& verdict);
+
+// The output for a text of which no event can be made, but that may be a call: somebody is to be
+// asked. Empty if it does not say that it is one.
+[[nodiscard]] std::string unread_answer(const std::string& text);
 
 }  // namespace triage::inline v0_1::cli

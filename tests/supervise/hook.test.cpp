@@ -98,7 +98,6 @@ TEST_CASE("a failure of triage lets the call pass unless it is to block", "[hook
   const Workshop shop;
   for (const std::string& bad :
        {std::string("no JSON"), std::string("[]"), std::string("{}"),
-        std::string(R"({"hook_event_name": "PreToolUse", "tool_name": 5})"),
         std::string(R"({"hook_event_name": "", "tool_name": "Bash"})"),
         std::string(R"({"hook_event_name": null, "tool_name": "Bash"})"),
         std::string(R"({"tool_name": "a", "tool_input": {"hook_event_name": "Stop"}})"),
@@ -123,11 +122,45 @@ TEST_CASE("a verdict that cannot be written is a failure of triage", "[hook]") {
   }
 }
 
-TEST_CASE("a call that is nested too deep for a hook is a failure of triage", "[hook]") {
+TEST_CASE("no characters in its input bring a call past the guard", "[hook]") {
+  const Workshop shop;
+  const std::string begin =
+      R"({"hook_event_name": "PreToolUse", "tool_name": "delete_all", "tool_input": {"x": ")";
+  const std::string end = R"("}, "turn_id": "t-1"})";
+  for (const char* text : {"a", R"(\ud800)", R"(\udc00\ud800)", "caf\351", "\xED\xA0\x80"}) {
+    const Printed printed = hook(shop, begin + text + end);
+    CHECK(decision(printed) == "deny");
+    CHECK(printed.error.empty());
+    CHECK(decision(hook(shop, begin + text + R"("}})")) == "ask");
+  }
+  const Printed shell = hook(shop, R"({"hook_event_name": "PreToolUse", "tool_name": "Bash",
+                                       "tool_input": {"command": "rm -rf / #\ud800"}})");
+  CHECK(decision(shell) == "deny");
+}
+
+TEST_CASE("a call that cannot be read is asked about, or denied where nobody can be asked",
+          "[hook]") {
+  const Workshop shop;
+  for (const std::string begin : {R"({"hook_event_name": "PreToolUse", "tool_name": 5)",
+                                  R"({"hook_event_name": "PreToolUse", "tool_name": "x", "y)"}) {
+    const Printed asked = hook(shop, begin + "}");
+    CHECK(asked.status == 0);
+    CHECK(decision(asked) == "ask");
+    CHECK(asked.error.starts_with("triage: "));
+    CHECK(decision(hook(shop, begin + R"(, "turn_id": "t-1"})")) == "deny");
+    CHECK(decision(hook(shop, begin + "}", "--guard none")) == "none");
+    const Printed blocked = hook(shop, begin + "}", "--on-error block");
+    CHECK(blocked.status == 2);
+    CHECK(blocked.out.empty());
+  }
+}
+
+TEST_CASE("a call that is nested too deep for a hook is asked about", "[hook]") {
   const Workshop shop;
   const std::string deep = R"({"hook_event_name": "PreToolUse", "tool_name": "x", "tool_input": )" +
                            std::string(300'000, '[') + std::string(300'000, ']') + "}";
   CHECK(hook(shop, deep).status == 0);
+  CHECK(decision(hook(shop, deep)) == "ask");
   CHECK(hook(shop, deep, "--on-error block").status == 2);
 }
 
