@@ -97,14 +97,15 @@ void look_at_rights(const std::string& url, std::vector<Finding>& found) {
 void look_at_store(const std::string& url, std::vector<Finding>& found) {
   const auto store = open_store(url);
   if (!store && store.error().code == Errc::not_found) {
-    found.push_back({Finding::Kind::missing, "store", url + " is made by the first run"});
+    found.push_back(
+        {Finding::Kind::missing, "store", without_secrets(url) + " is made by the first run"});
     return;
   }
   if (!store) {
     found.push_back({Finding::Kind::wrong, "store", store.error().detail});
     return;
   }
-  found.push_back({Finding::Kind::fine, "store", url});
+  found.push_back({Finding::Kind::fine, "store", without_secrets(url)});
   found.push_back(
       {Finding::Kind::fine, "durability", meaning_of(store.value()->capabilities().durability)});
   const auto problems = store.value()->check();
@@ -179,7 +180,8 @@ ExitStatus examine(const DoctorArguments& given) {
     for (const Finding& one : found) {
       all.push_back({{"what", one.what}, {"is", mark_of(one.kind)}, {"text", one.text}});
     }
-    print_json(Json{{"store", meant.value().store}, {"sound", !wrong}, {"findings", all}});
+    const std::string place = without_secrets(meant.value().store);
+    print_json(Json{{"store", place}, {"sound", !wrong}, {"findings", all}});
   } else {
     Table table({{"WHAT", Cut::never}, {"IS", Cut::never}, {"", Cut::wrap}});
     for (const Finding& one : found) table.add({one.what, mark_of(one.kind), one.text});

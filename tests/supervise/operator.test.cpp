@@ -125,6 +125,23 @@ TEST_CASE("doctor tells what a store guarantees, and whether it is sound", "[run
   CHECK_THAT(broken.out, ContainsSubstring("wrong"));
 }
 
+TEST_CASE("doctor does not tell the password of a store", "[run]") {
+  const TempFolder folder;
+  const std::string made = "sqlite://" + folder.file("app:s3cr3tPass@a.db");
+  REQUIRE(run_program({TRIAGE_COMMAND, "run", "--store", made, "--", "true"}).status == 0);
+  for (const std::string& store : {made, "sqlite://" + folder.file("app:s3cr3tPass@b.db"),
+                                   std::string("redis://:s3cr3tPass@127.0.0.1:1")}) {
+    const std::vector<std::string> doctor{TRIAGE_COMMAND, "doctor", "--store", store};
+    std::vector<std::string> as_json = doctor;
+    as_json.emplace_back("--json");
+    for (const std::vector<std::string>& words : {doctor, as_json}) {
+      const Printed told = run_program(words);
+      CHECK_THAT(told.out, ContainsSubstring("version"));
+      CHECK_THAT(told.out + told.error, !ContainsSubstring("s3cr3tPass"));
+    }
+  }
+}
+
 TEST_CASE("completions and manual pages know every command", "[run]") {
   const Workshop shop;
   const Printed help = run_program({TRIAGE_COMMAND, "--help"});
