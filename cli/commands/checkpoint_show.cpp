@@ -125,7 +125,7 @@ void print_as_json(const Shown& shown) {
     document["waiting"] = std::move(waiting);
   }
   if (!journal.finished().is_null()) {
-    document["result"] = journal.finished().value("result", Json());
+    document["result"] = shown.clean(journal.finished().value("result", Json()));
   }
   print_json(document);
 }
@@ -220,8 +220,8 @@ void print_for_people(const Shown& shown) {
   print_steps(shown);
   print_effects(shown);
   if (!journal.finished().is_null()) {
-    print("\nResult: " + shorten(show(journal.finished().value("result", Json())), longest_value) +
-          "\n");
+    const Json result = shown.clean(journal.finished().value("result", Json()));
+    print("\nResult: " + shorten(show(result), longest_value) + "\n");
   }
 }
 

@@ -4,6 +4,7 @@
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
 #include "run_status.hpp"
+#include "supervise/spec/redaction.hpp"
 #include "triage/detail/text_field.hpp"
 #include "triage/repair.hpp"
 #include "triage/step.hpp"
@@ -178,6 +179,16 @@ std::string tell(RecordKind kind, const Json& body, const Journal& journal) {
   return {};
 }
 
+// Values of signals, results of effects and edits are stored as they are.
+void redact_events(Timeline& timeline) {
+  const auto redactor = supervise::redactor_of(timeline.journal.start().value("task", Json()));
+  if (redactor == nullptr) return;
+  for (TimelineEvent& one : timeline.events) {
+    one.sentence = redactor->text(one.sentence);
+    redact(one.fields, *redactor);
+  }
+}
+
 }  // namespace
 
 Json run_json(const RunInfo& run) {
@@ -233,6 +244,7 @@ Result<Timeline> read_timeline(const JournalReading& reading, Sequence until) {
     return Error{Errc::corrupt, "the first record of run \"" + reading.info.id +
                                     "\" is damaged or missing, so nothing of it can be shown"};
   }
+  redact_events(told);
   return outcome::success(std::move(told));
 }
 

@@ -33,7 +33,8 @@ struct Timeline {
 };
 
 // Folds the run and returns its failures, decisions, rollbacks, resumptions and end, oldest first.
-// until: omits records after this sequence. Errors: Errc::corrupt.
+// Secrets are redacted in what happened, as a run of `triage run` asks for. until: omits records
+// after this sequence. Errors: Errc::corrupt.
 [[nodiscard]] Result<Timeline> read_timeline(const JournalReading& reading, Sequence until);
 
 // Reports damaged and missing records on stderr; returns `unreadable` then, else `done`.

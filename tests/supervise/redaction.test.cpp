@@ -149,6 +149,43 @@ TEST_CASE("what an effect printed and what a program keeps comes back as it was"
   CHECK(show(shown).find(token) == std::string::npos);
 }
 
+TEST_CASE("what an operator settles, edits and sends is shown without its secrets", "[redaction]") {
+  const Workshop shop;
+  const std::string value = R"("password=hunter2secret")";
+  const std::string pays =
+      shop.script("pays", "[ -e $W/dead ] || '" TRIAGE_COMMAND
+                          "' effect pay -- sh -c \"touch $W/dead; kill -KILL \\$PPID\"");
+  CHECK(shop.run({"--run", "settled", "--max-attempts", "1", "--quiet"}, {pays}).status != 0);
+  CHECK(shop.triage({"settle", "settled", "pay", "done", value}).status == 0);
+  CHECK(shop.triage({"fork", "settled@3", "--run", "edited", "--set", "session=" + value}).status ==
+        0);
+  std::vector<std::string> runs{"settled", "edited"};
+  if (has_python()) {
+    std::ofstream(shop.file("waits.py")) << R"(import sys, time
+sys.path.insert(0, sys.argv[1])
+import triage_client
+triage_client.Supervisor().wait("approved", time.time() + 3600))";
+    CHECK(shop.run({"--run", "sent", "--max-wait", "1ms", "--quiet"},
+                   {"python3", shop.file("waits.py"), TRIAGE_SOURCE_DIR "/clients"})
+              .status == 75);
+    CHECK(shop.triage({"signal", "send", "sent", "approved", value}).status == 0);
+    CHECK(shop.triage({"resume", "--due", "--quiet"}).status == 0);
+    runs.emplace_back("sent");
+  }
+  REQUIRE(is_stored(shop, "hunter2secret"));
+  for (const std::string& run : runs) {
+    for (const std::vector<std::string>& look : {std::vector<std::string>{"explain", run},
+                                                 {"explain", run, "--json"},
+                                                 {"checkpoint", "show", run},
+                                                 {"checkpoint", "show", run, "--json"}}) {
+      const Printed shown = shop.triage(look);
+      CHECK(shown.status == 0);
+      CHECK_THAT(shown.out, !ContainsSubstring("hunter2secret"));
+    }
+    CHECK_THAT(shop.triage({"explain", run, "--json"}).out, ContainsSubstring("[redacted]"));
+  }
+}
+
 TEST_CASE("what a program says is stored as it is with --redact none, also when the run goes on",
           "[redaction]") {
   const Workshop shop;
