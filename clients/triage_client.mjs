@@ -66,6 +66,11 @@ function checked(line) {
   return line;
 }
 
+// A text that a line can hold.
+function told(text) {
+  return String(text).slice(0, 100_000).replace(/\p{Surrogate}/gu, "\ufffd");
+}
+
 const rest = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 // A connection. It keeps the program running only while an answer is due.
@@ -181,7 +186,7 @@ export class Supervisor {
     } catch (error) {
       if (error instanceof NotDone) {
         const withdrawn = this.#answer(id);
-        this.#send({ effect_not_done: { key, cause: error.message } });
+        this.#send({ effect_not_done: { key, cause: told(error.message) } });
         await withdrawn.catch(() => {});
       } else {
         await this.#leave();
@@ -194,7 +199,7 @@ export class Supervisor {
       line = checked(lineOf({ effect_done: { key, result } }));
     } catch (error) {
       problem = error;
-      line = lineOf({ effect_done: { key, result: `the result could not be kept: ${error.message}` } });
+      line = lineOf({ effect_done: { key, result: `the result could not be kept: ${told(error.message)}` } });
     }
     const durable = this.#answer(id);
     this.#socket.write(line);

@@ -205,7 +205,8 @@ class Supervisor:
             try:
                 returned = function(answer["idempotency_key"])
             except NotDone as error:
-                own.send({"effect_not_done": {"key": key, "cause": str(error)}})
+                cause = str(error)[:100_000].encode(errors="replace").decode()  # So that it can be read.
+                own.send({"effect_not_done": {"key": key, "cause": cause}})
                 try:
                     own.hear()
                 except Refused:

@@ -102,6 +102,48 @@ for (const [n, result] of ["\ud800", 10n, deep, NaN, { a: [-Infinity] }, "x".rep
   }
 }
 
+TEST_CASE("an effect that was not done is free again, whatever its cause says", "[clients]") {
+  if (has_python()) {
+    const Workshop shop;
+    const Printed printed = with_client_of(shop, "python3", R"(
+import os
+from triage_client import NotDone, Supervisor
+with Supervisor() as triage:
+    for n, cause in enumerate(["cannot open " + os.fsdecode(b"caf\xe9.txt"), "x" * 17_000_000]):
+        def refuse(key):
+            raise NotDone(cause)
+        try:
+            triage.effect("e%d" % n, refuse)
+        except NotDone:
+            pass
+        print(triage.effect("e%d" % n, lambda key: "done"))
+)");
+    INFO(printed.error);
+    CHECK(printed.out == "done\ndone\n");
+  }
+  if (node_is_there()) {
+    const Workshop shop;
+    const Printed printed = with_client_of(shop, "node", R"(
+const { NotDone, Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+for (const [n, cause] of ["bad \udce9 name \u{1f600}", "x".repeat(17_000_000)].entries()) {
+  await triage.effect("e" + n, () => { throw new NotDone(cause); }).catch(() => {});
+  console.log(await triage.effect("e" + n, () => "done"));
+}
+)");
+    INFO(printed.error);
+    CHECK(printed.out == "done\ndone\n");
+    const auto records =
+        SqliteStore::open(shop.store(), {.read_only = true}).value()->read("r", {});
+    REQUIRE_OK(records);
+    const auto withdrawn =
+        std::find_if(records.value().records.begin(), records.value().records.end(),
+                     [](const Record& one) { return one.kind() == RecordKind::effect_withdrawn; });
+    REQUIRE(withdrawn != records.value().records.end());
+    CHECK(withdrawn->body().value()["cause"] == "bad \ufffd name \U0001F600");
+  }
+}
+
 TEST_CASE("a Node program's unreadable request fails alone", "[clients]") {
   if (!node_is_there()) return;
   const Workshop shop;
