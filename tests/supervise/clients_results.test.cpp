@@ -144,6 +144,24 @@ for (const [n, cause] of ["bad \udce9 name \u{1f600}", "x".repeat(17_000_000)].e
   }
 }
 
+TEST_CASE("a Node program may tell texts as long as a line", "[clients]") {
+  if (!node_is_there()) return;
+  const Workshop shop;
+  const Printed printed = with_client_of(shop, "node", R"(
+const { Supervisor } = await import(process.env.CLIENT);
+const triage = await Supervisor.connect();
+const texts = ["x".repeat(12_000_000), '"'.repeat(7_000_000), "\\".repeat(7_000_000)];
+for (const [n, text] of texts.entries()) {
+  await triage.effect("e" + n, () => text);
+  console.log(text === await triage.effect("e" + n, () => "again"));
+}
+await triage.updateState({ "a\\": "[{".repeat(200) + "\\" });
+console.log("kept");
+)");
+  INFO(printed.error);
+  CHECK(printed.out == "true\ntrue\ntrue\nkept\n");
+}
+
 TEST_CASE("a Node program's unreadable request fails alone", "[clients]") {
   if (!node_is_there()) return;
   const Workshop shop;
