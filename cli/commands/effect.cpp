@@ -12,9 +12,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,6 +51,7 @@ struct EffectArguments {
 struct Ran {
   int status = 0;
   std::string out{};
+  int unwritten = 0;  // Why the output could not be passed on; 0 if it was, or nobody reads it.
 };
 
 // An effect within an effect has its own key: with the outer one, a service would take two inner
@@ -73,8 +76,8 @@ Json outer_keys() {
   return keys.is_array() ? keys : Json::array();
 }
 
-// Output without a reader is dropped; the command continues, because its effect is recorded anyway.
-void pass_on(std::string_view bytes) {
+// Returns why it failed, or 0. The command continues, because its effect is recorded anyway.
+int pass_on(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
@@ -83,25 +86,26 @@ void pass_on(std::string_view bytes) {
       ::poll(&ready, 1, -1);
       continue;
     }
-    if (put <= 0) return;
+    if (put <= 0) return errno;
     bytes.remove_prefix(static_cast<std::size_t>(put));
   }
+  return 0;
 }
 
+using Seen = std::function<void(std::string_view)>;
+
 // Reads once. False: the end.
-bool pass_on_block(int from, const std::function<void(std::string_view)>& seen) {
+bool read_block(int from, const Seen& seen) {
   std::array<char, 65'536> block;
   const ssize_t got = ::read(from, block.data(), block.size());
   if (got < 0) return errno == EINTR;
-  const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
-  pass_on(bytes);
-  if (seen) seen(bytes);
+  seen({block.data(), static_cast<std::size_t>(got)});
   return got > 0;
 }
 
 // Until the command has ended and what it printed has been read. False: what it has left running
 // holds the pipe open.
-bool pass_on_until_end(int from, pid_t pid, const std::function<void(std::string_view)>& seen) {
+bool read_until_end(int from, pid_t pid, const Seen& seen) {
   using Clock = std::chrono::steady_clock;
   const supervise::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   std::optional<Clock::time_point> give_up_at;
@@ -115,7 +119,7 @@ bool pass_on_until_end(int from, pid_t pid, const std::function<void(std::string
       wait_ms = static_cast<int>(left.count());
     }
     if (::poll(files.data(), files.size(), wait_ms) < 0 && errno != EINTR) return true;
-    if (files[0].revents != 0 && !pass_on_block(from, seen)) return true;
+    if (files[0].revents != 0 && !read_block(from, seen)) return true;
     if (files[1].revents != 0) give_up_at = Clock::now() + last_words;
   }
 }
@@ -125,7 +129,7 @@ void leave_passing_on(int from) {
   if (::fork() != 0) return;
   ::dup2(from, STDIN_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, 0);  // The supervisor must notice this process's end.
-  while (pass_on_block(STDIN_FILENO, nullptr)) continue;
+  while (read_block(STDIN_FILENO, pass_on)) continue;
   ::_exit(0);
 }
 
@@ -149,7 +153,8 @@ Result<Ran> run_effect(const EffectArguments& given, const std::string& idempote
   TRIAGE_TRYV(child.let_go());
   Ran ran;
   std::signal(SIGPIPE, SIG_IGN);
-  const bool all = pass_on_until_end(pipe.read.get(), child.pid(), [&ran](std::string_view bytes) {
+  const bool all = read_until_end(pipe.read.get(), child.pid(), [&ran](std::string_view bytes) {
+    if (const int why = pass_on(bytes); why != 0 && why != EPIPE) ran.unwritten = why;
     ran.out += bytes.substr(0, longest_output - ran.out.size());
   });
   if (!all) leave_passing_on(pipe.read.get());
@@ -232,6 +237,12 @@ ExitStatus carry_out_effect(const EffectArguments& given) {
     return report(told.error());
   }
   if (const auto durable = client->hear(); !durable) return report(durable.error());
+  if (ran.value().unwritten != 0) {
+    const ExitStatus status = report(
+        {Errc::io, std::string("what the command printed could not be written: ") +
+                       std::strerror(ran.value().unwritten) + "; it is kept: the effect is done"});
+    if (ran.value().status == 0) return status;
+  }
   return static_cast<ExitStatus>(ran.value().status);
 }
 

@@ -72,6 +72,20 @@ TEST_CASE("output that a full disk refuses is told, and does not count as done",
   CHECK(gone.error.empty());
 }
 
+TEST_CASE("an effect whose output a full disk refuses is done, and that is told", "[protocol]") {
+  const Workshop shop;
+  const std::string effect = "'" TRIAGE_COMMAND "' effect ";
+  const Printed printed = shop.run(
+      {}, {shop.script("effects", effect + "k -- echo hi >/dev/full\n" + "echo $?\n" + effect +
+                                      "k -- echo hi >/dev/full\necho $?\n" + effect +
+                                      "k -- echo hi\n" + effect +
+                                      "fails -- sh -c 'echo hi; exit 4' >/dev/full\necho $?\n" +
+                                      effect + "silent -- true >/dev/full\necho $?\n")});
+  INFO(printed.error);
+  CHECK(printed.out == "9\n9\nhi\n4\n0\n");
+  CHECK_THAT(printed.error, ContainsSubstring("No space left on device; it is kept"));
+}
+
 TEST_CASE("a message that nobody reads does not hold up the timeout", "[run]") {
   const Workshop shop;
   FullPipe errors(shop.file("errors"));
