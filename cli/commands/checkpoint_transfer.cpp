@@ -10,8 +10,11 @@
 #include "triage/detail/try.hpp"
 #include "triage/stores/interchange_reference.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -50,9 +53,37 @@ Result<void> check_format(const CheckpointTransferArguments& given) {
   return outcome::success();
 }
 
-Error no_file(const std::string& file) {
-  return {errno == ENOENT ? Errc::not_found : Errc::io,
-          "file \"" + printable(file) + "\": " + std::strerror(errno)};
+Error no_file(const std::string& file, int why = errno) {
+  return {why == ENOENT ? Errc::not_found : Errc::io,
+          "file \"" + printable(file) + "\": " + std::strerror(why)};
+}
+
+// A copy that ends with its stream: an import reads its file twice, which a pipe does not allow.
+Result<std::ifstream> copy_of(std::ifstream& in, const std::string& file) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> made(std::tmpfile(), &std::fclose);
+  if (made == nullptr) return no_file("a copy of " + file);
+  std::array<char, 65'536> block;
+  while (in.read(block.data(), block.size()) || in.gcount() > 0) {
+    const auto size = static_cast<std::size_t>(in.gcount());
+    if (std::fwrite(block.data(), 1, size, made.get()) != size) return no_file("a copy of " + file);
+  }
+  if (in.bad()) return no_file(file);
+  if (std::fflush(made.get()) != 0) return no_file("a copy of " + file);
+  std::ifstream copy("/proc/self/fd/" + std::to_string(::fileno(made.get())), std::ios::binary);
+  if (!copy) return no_file("a copy of " + file);
+  return outcome::success(std::move(copy));
+}
+
+// At its beginning, and seekable.
+Result<std::ifstream> open_export(const std::string& file) {
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return no_file(file);
+  std::error_code unknown;
+  if (std::filesystem::is_directory(file, unknown)) return no_file(file, EISDIR);
+  if (in.seekg(0)) return outcome::success(std::move(in));
+  in.clear();
+  return copy_of(in, file);
 }
 
 std::string said(const Interchanged& done, const char* what) {
@@ -137,9 +168,9 @@ ExitStatus import_into(const CheckpointTransferArguments& given) {
   if (given.leave_out) {
     return report({Errc::invalid_argument, "--leave-out-damaged is for --format triage-agent"});
   }
-  errno = 0;
-  std::ifstream in(given.file, std::ios::binary);
-  if (!in) return report(no_file(given.file));
+  auto opened = open_export(given.file);
+  if (!opened) return report(opened.error());
+  std::ifstream& in = opened.value();
   if (looks_like_database(in)) {
     return report({Errc::corrupt, "file \"" + printable(given.file) +
                                       "\" is a SQLite database; if triage-agent has written it, "

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// What `triage checkpoint export` and `import` read and write, and what they refuse.
+#include "cli/stores.hpp"
+#include "support/catch.hpp"
+#include "support/temp_folder.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+using namespace triage;
+using namespace triage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Runs the script in the folder; $0 is the command.
+Printed in_shell(const TempFolder& folder, const std::string& script) {
+  return run_program(
+      {"/bin/sh", "-c", "cd '" + folder.file("") + "' && " + script, TRIAGE_COMMAND});
+}
+
+}  // namespace
+
+TEST_CASE("an import reads a pipe as it reads a file", "[cli][import]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const Printed piped = in_shell(
+      folder, R"("$0" checkpoint export a.db | "$0" checkpoint import b.db --in /dev/stdin)");
+  INFO(piped.error);
+  CHECK(piped.status == 0);
+  CHECK(triage_command({"checkpoint", "export", folder.file("b.db")}).out ==
+        triage_command({"checkpoint", "export", folder.file("a.db")}).out);
+  const Printed cut = in_shell(folder, R"("$0" checkpoint export a.db | head -c 2000 | )"
+                                       R"("$0" checkpoint import c.db --in /dev/stdin)");
+  CHECK(cut.status == 3);
+  CHECK(in_shell(folder, R"(: | "$0" checkpoint import c.db --in /dev/stdin)").status == 3);
+  CHECK_FALSE(std::filesystem::exists(folder.file("c.db")));
+}
+
+TEST_CASE("an import says that what it is to read is a folder", "[cli][import]") {
+  const TempFolder folder;
+  const Printed refused =
+      triage_command({"checkpoint", "import", folder.file("b.db"), "--in", folder.file("")});
+  CHECK(refused.status == 9);
+  CHECK_THAT(refused.error, ContainsSubstring("Is a directory"));
+}
