@@ -7,6 +7,12 @@
 #include <utility>
 
 namespace triage::inline v0_1::cli {
+namespace {
+
+// JSON holds no other texts.
+bool is_utf8(const std::string& text) { return Json::parse(show(Json(text))) == text; }
+
+}  // namespace
 
 Result<Json> value_of(const std::string& text) {
   TRIAGE_TRY(value, exact_json(text));
@@ -20,6 +26,10 @@ Result<Json> object_of(std::string_view option, const std::vector<std::string>& 
     if (equals == std::string::npos || equals == 0) {
       return Error{Errc::invalid_argument,
                    "\"" + printable(pair) + "\" is not of the form KEY=VALUE"};
+    }
+    if (!is_utf8(pair)) {
+      return Error{Errc::invalid_argument,
+                   "\"" + printable(pair) + "\" is not UTF-8, and would be kept as another text"};
     }
     const std::string key = pair.substr(0, equals);
     if (object.contains(key)) {

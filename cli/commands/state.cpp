@@ -45,7 +45,8 @@ std::function<ExitStatus()> state_get(CLI::App& arguments) {
   auto key = std::make_shared<std::string>();
   auto missing = std::make_shared<std::optional<std::string>>();
   auto* named =
-      arguments.add_option("KEY", *key, "Without it, the whole state as one line of JSON.");
+      arguments.add_option("KEY", *key, "Without it, the whole state as one line of JSON.")
+          ->check(not_empty());
   arguments
       .add_option("--default", *missing,
                   "What is printed if there is no such key: JSON, or a text. Other failures stay "

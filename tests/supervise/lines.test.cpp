@@ -341,6 +341,15 @@ sys.exit(3)
   CHECK_THAT(printed.error, ContainsSubstring("attempt 2 failed: external_fault"));
 }
 
+TEST_CASE("a value of the state that is not UTF-8 is refused", "[protocol]") {
+  const Workshop shop;
+  const Printed printed = shop.run(
+      {}, {shop.script("a", "T='" TRIAGE_COMMAND "'\n$T state set \"d=$(printf 'caf\\351')\"\n"
+                            "echo $?\n$T state get d --default none\n")});
+  CHECK(printed.out == "2\nnone\n");
+  CHECK_THAT(printed.error, ContainsSubstring(R"("d=caf\xe9" is not UTF-8)"));
+}
+
 TEST_CASE("an effect replays the bytes that it printed, whatever they are", "[protocol]") {
   const Workshop shop;
   const Printed printed = shop.run(

@@ -158,6 +158,9 @@ TEST_CASE("words that a command does not expect, and values that are empty, are 
     CHECK(printed.status == 2);
     CHECK_THAT(printed.error, ContainsSubstring(std::string(option) + ": it is empty"));
   }
+  const Printed state = run_program({TRIAGE_COMMAND, "state", "get", "", "--default", "0"});
+  CHECK(state.status == 2);
+  CHECK_THAT(state.error, ContainsSubstring("KEY: it is empty"));
   const Printed twice = shop.run({"--budget", "tokens=1,tokens=2"}, {"true"});
   CHECK(twice.status == 2);
   CHECK_THAT(twice.error, ContainsSubstring("\"tokens\" is given twice"));
