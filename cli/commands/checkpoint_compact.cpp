@@ -12,6 +12,7 @@
 
 #include <limits>
 #include <memory>
+#include <utility>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -34,15 +35,17 @@ Result<CompactionRule> compaction_rule_of(const CheckpointCompactArguments& give
   return outcome::success(rule);
 }
 
-Result<Compaction> compact(const CheckpointCompactArguments& given, const StoreAndRun& meant) {
+// meant: its run is named in full afterwards.
+Result<Compaction> compact(const CheckpointCompactArguments& given, StoreAndRun& meant) {
   TRIAGE_TRY(rule, compaction_rule_of(given));
   TRIAGE_TRY(store, open_store_to_change(meant.store));
   TRIAGE_TRY(run, in_full(*store, meant.run));
-  return compact_run(*store, run, rule);
+  meant.run = std::move(run);
+  return compact_run(*store, meant.run, rule);
 }
 
 ExitStatus compact_and_tell(const CheckpointCompactArguments& given) {
-  const auto meant = meant_run(given.where);
+  auto meant = meant_run(given.where);
   if (!meant) return report(meant.error());
   const auto done = compact(given, meant.value());
   if (!done) return report(done.error());

@@ -10,6 +10,7 @@
 #include "triage/stores/sqlite.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -19,9 +20,9 @@ struct ReleaseArguments {
   bool force = false;
 };
 
-// Returns the owner that the run was taken from. Errors: as open_store; those of
-// SqliteStore::free_run.
-Result<std::string> free_run(const std::string& url, const RunId& run, bool force) {
+// run: named in full afterwards. Returns the owner that it was taken from. Errors: as open_store;
+// those of SqliteStore::free_run.
+Result<std::string> free_run(const std::string& url, RunId& run, bool force) {
   // Checked first, so that a missing store is not created.
   TRIAGE_TRY(looked_at, open_store(url));
   if (std::dynamic_pointer_cast<SqliteStore>(looked_at) == nullptr) {
@@ -31,7 +32,8 @@ Result<std::string> free_run(const std::string& url, const RunId& run, bool forc
   TRIAGE_TRY(full, in_full(*looked_at, run));
   looked_at.reset();
   TRIAGE_TRY(store, SqliteStore::open(url));
-  return store->free_run(full, force);
+  run = std::move(full);
+  return store->free_run(run, force);
 }
 
 }  // namespace
@@ -46,9 +48,9 @@ std::function<ExitStatus()> checkpoint_release(CLI::App& arguments) {
       "Example: triage checkpoint release nightly\n\n"
       "For SQLite stores only. In others a lease ends by itself (docs/stores.md).");
   return [given] {
-    const auto meant = meant_run(given->where);
+    auto meant = meant_run(given->where);
     if (!meant) return report(meant.error());
-    const std::string& run = meant.value().run;
+    std::string& run = meant.value().run;
     auto freed = free_run(meant.value().store, run, given->force);
     if (!freed) return report(freed.error());
     print(freed.value().empty()

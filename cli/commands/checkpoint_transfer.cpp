@@ -3,6 +3,7 @@
 // from and to a store of triage-agent.
 
 #include "arguments/open_store.hpp"
+#include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "documents/output_file.hpp"
@@ -86,6 +87,19 @@ Result<std::ifstream> open_export(const std::string& file) {
   return copy_of(in, file);
 }
 
+// Before anything is written.
+Result<std::vector<RunId>> runs_in_full(CheckpointStore& store,
+                                        const std::vector<std::string>& given) {
+  std::vector<RunId> runs;
+  for (const std::string& text : given) {
+    TRIAGE_TRY(run, in_full(store, text));
+    const auto there = run_info(store, run);
+    if (!there && there.error().code == Errc::not_found) return there.error();
+    runs.push_back(std::move(run));
+  }
+  return outcome::success(std::move(runs));
+}
+
 std::string said(const Interchanged& done, const char* what) {
   std::string text = counted(done.runs.size(), "run") + ", " +
                      counted(static_cast<std::size_t>(done.records), "record") + " " + what;
@@ -100,9 +114,9 @@ std::string said(const Interchanged& done, const char* what) {
 Result<Interchanged> export_lines(CheckpointStore& store,
                                   const CheckpointTransferArguments& given) {
   Interchanged done;
+  TRIAGE_TRY(runs, runs_in_full(store, given.runs));
   const auto write = [&](std::ostream& out) -> Result<void> {
-    TRIAGE_TRY(written,
-               export_runs(store, given.runs, out, {.leave_out_damaged = given.leave_out}));
+    TRIAGE_TRY(written, export_runs(store, runs, out, {.leave_out_damaged = given.leave_out}));
     done = std::move(written);
     return outcome::success();
   };
@@ -118,9 +132,12 @@ ExitStatus export_to_reference(CheckpointStore& store, const CheckpointTransferA
   if (given.leave_out) {
     return report({Errc::invalid_argument, "--leave-out-damaged is for --format jsonl"});
   }
+  const auto runs = runs_in_full(store, given.runs);
+  if (!runs) return report(runs.error());
   const auto target = open_reference(given.file, true);
   if (!target) return report(target.error());
-  const auto done = export_reference(store, given.runs, *target.value(), {.newest = given.newest});
+  const auto done =
+      export_reference(store, runs.value(), *target.value(), {.newest = given.newest});
   if (!done) return report(done.error());
   warn(counted(done.value().runs.size(), "run") + ", " +
        counted(static_cast<std::size_t>(done.value().records), "checkpoint") + " exported.");

@@ -45,3 +45,32 @@ TEST_CASE("an import says that what it is to read is a folder", "[cli][import]")
   CHECK(refused.status == 9);
   CHECK_THAT(refused.error, ContainsSubstring("Is a directory"));
 }
+
+TEST_CASE("runs to export are found by shortened ids, before anything is written",
+          "[cli][export]") {
+  const TempFolder folder;
+  const std::string store = folder.file("a.db");
+  make_store(store);
+  const Printed full = triage_command({"checkpoint", "export", store, "--run", "good"});
+  const Printed shortened = triage_command({"checkpoint", "export", store, "--run", "g…d"});
+  CHECK(shortened.status == 0);
+  CHECK(shortened.out == full.out);
+  CHECK(triage_command({"checkpoint", "export", store, "--run", "g…d", "--format", "triage-agent",
+                        "--out", folder.file("theirs.db")})
+            .status == 0);
+  for (const char* unknown : {"nobody", "n…y"}) {
+    const Printed refused = triage_command({"checkpoint", "export", store, "--run", unknown});
+    CHECK(refused.status == 1);
+    CHECK(refused.out.empty());
+  }
+}
+
+TEST_CASE("what is done to a run that was named by a shortened id names it in full", "[cli]") {
+  const TempFolder folder;
+  const std::string store = folder.file("a.db");
+  make_store(store);
+  CHECK(json_of(triage_command({"checkpoint", "compact", store, "g…d", "--json"}))["run"] ==
+        "good");
+  CHECK_THAT(triage_command({"checkpoint", "release", store, "g…d"}).out,
+             ContainsSubstring("Run good "));
+}
