@@ -10,6 +10,7 @@
 #include "render/output.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/stores/interchange_reference.hpp"
+#include "triage/stores/memory.hpp"
 
 #include <array>
 #include <cerrno>
@@ -152,6 +153,11 @@ ExitStatus import_from_reference(const std::string& store_url,
   if (!given.task.empty()) options.task = given.task;
   const auto source = open_reference(given.file, false);
   if (!source) return report(source.error());
+  // What is refused must not leave an empty store behind.
+  if (const auto there = open_store(store_url); !there) {
+    const auto whole = import_reference(*MemoryStore::create(), *source.value(), options);
+    if (!whole) return report(whole.error());
+  }
   const auto store = open_store_for_runs(store_url);
   if (!store) return report(store.error());
   const auto done = import_reference(*store.value(), *source.value(), options);

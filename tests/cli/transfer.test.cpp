@@ -14,6 +14,12 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
+// `triage checkpoint export … --format triage-agent`
+Printed export_to_theirs(const std::string& store, const std::string& target) {
+  return triage_command(
+      {"checkpoint", "export", store, "--format", "triage-agent", "--out", target});
+}
+
 // Runs the script in the folder; $0 is the command.
 Printed in_shell(const TempFolder& folder, const std::string& script) {
   return run_program(
@@ -73,4 +79,23 @@ TEST_CASE("what is done to a run that was named by a shortened id names it in fu
         "good");
   CHECK_THAT(triage_command({"checkpoint", "release", store, "g…d"}).out,
              ContainsSubstring("Run good "));
+}
+
+TEST_CASE("a refused import from triage-agent does not leave an empty store behind",
+          "[cli][import]") {
+  const TempFolder folder;
+  make_store(folder.file("a.db"));
+  const std::string theirs = folder.file("theirs.db");
+  REQUIRE(export_to_theirs(folder.file("a.db"), theirs).status == 0);
+  const auto into = [&](const std::string& store) {
+    return triage_command(
+               {"checkpoint", "import", store, "--format", "triage-agent", "--in", theirs})
+        .status;
+  };
+  REQUIRE(into(folder.file("whole.db")) == 0);
+  tamper(theirs, "UPDATE checkpoints SET state = '{bad' WHERE rowid = 1");
+  CHECK(into(folder.file("new.db")) == 3);
+  CHECK(into("file:" + folder.file("new")) == 3);
+  CHECK_FALSE(std::filesystem::exists(folder.file("new.db")));
+  CHECK_FALSE(std::filesystem::exists(folder.file("new")));
 }
