@@ -166,6 +166,14 @@ ExitStatus import_from_reference(const std::string& store_url,
   return done.value().damaged == 0 ? ExitStatus::done : ExitStatus::unreadable;
 }
 
+// The file that is written, if it is one.
+OutputFile output_of(const CheckpointTransferArguments& given) {
+  if (given.format == own_format) return {"--out", given.file};
+  if (given.file.starts_with("redis:") || given.file.starts_with("rediss:")) return {"--out"};
+  const std::string_view scheme = "sqlite:";
+  return {"--out", given.file.substr(given.file.starts_with(scheme) ? scheme.size() : 0), true};
+}
+
 ExitStatus export_from(const CheckpointTransferArguments& given) {
   const auto fits = check_format(given);
   if (!fits) return report(fits.error());
@@ -173,9 +181,9 @@ ExitStatus export_from(const CheckpointTransferArguments& given) {
   if (!meant) return report(meant.error());
   const auto store = open_store(meant.value().store);
   if (!store) return report(store.error());
-  if (given.format == reference_format) return export_to_reference(*store.value(), given);
-  const OutputFile out{"--out", given.file};
+  const OutputFile out = output_of(given);
   if (const auto fine = check_outputs({&out, 1}, {}); !fine) return report(fine.error());
+  if (given.format == reference_format) return export_to_reference(*store.value(), given);
   const auto done = export_lines(*store.value(), given);
   if (!done) return report(done.error());
   warn(said(done.value(), "exported"));

@@ -95,7 +95,7 @@ Result<void> check_output(const OutputFile& file) {
                                 : ::access(file.path.c_str(), W_OK) == 0;
   if (!allowed) return unwritable(file.path, errno);
   if (!replaced) return outcome::success();
-  if (is_database(file.path)) {
+  if (!file.database && is_database(file.path)) {
     return refused(file, "which is a SQLite database: perhaps a store; it is not replaced");
   }
   if (belongs_to_database(real.string())) {

@@ -13,7 +13,8 @@ namespace triage::inline v0_1::cli {
 
 struct OutputFile {
   const char* option = nullptr;
-  std::string path{};  // Empty: the option was not given.
+  std::string path{};     // Empty: the option was not given.
+  bool database = false;  // It is one, which may be there already and is added to.
 };
 
 // For before any work: whether the files can be written, and nothing else is lost by that. Other

@@ -75,11 +75,6 @@ std::string without_link(const std::string& path) {
   return problem ? path : target.string();
 }
 
-// Disables SQLite's special file names: Debian's build takes "file:…" for a URI.
-std::string plain_name(const std::string& path) {
-  return path.starts_with("file:") ? "./" + path : path;
-}
-
 Result<Durability> choose_durability(const SqliteOptions& options, bool in_memory,
                                      const std::string& path) {
   if (!in_memory) return options.durability.value_or(Durability::process);

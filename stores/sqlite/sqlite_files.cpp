@@ -56,6 +56,10 @@ bool make_private_file(const std::string& path) noexcept try {
   return false;
 }
 
+std::string plain_name(const std::string& path) {
+  return path.starts_with("file:") ? "./" + path : path;
+}
+
 FilePrint take_print(const std::string& path) {
   return {.database = print_of(path),
           .log = print_of(path + "-wal"),

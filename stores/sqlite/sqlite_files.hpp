@@ -13,6 +13,9 @@ namespace triage::inline v0_1::detail {
 // Whether this call has created it.
 bool make_private_file(const std::string& path) noexcept;
 
+// Disables SQLite's special file names: Debian's build takes "file:…" for a URI.
+[[nodiscard]] std::string plain_name(const std::string& path);
+
 // Tells whether the files were changed or replaced.
 struct FilePrint {
   struct One {

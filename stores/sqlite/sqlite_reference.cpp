@@ -150,6 +150,10 @@ class SqliteReference final : public ReferenceStore {
 
 Result<std::unique_ptr<ReferenceStore>> open_sqlite_reference(const std::string& path,
                                                               bool to_write) {
+  if (path == ":memory:") {
+    return Error{Errc::invalid_argument,
+                 "a store of triage-agent is a file; what is in memory would be lost"};
+  }
   std::error_code ignored;
   if (!to_write && !std::filesystem::exists(path, ignored)) {
     return Error{Errc::not_found, "\"" + printable(path) + "\" does not exist"};
@@ -157,8 +161,8 @@ Result<std::unique_ptr<ReferenceStore>> open_sqlite_reference(const std::string&
   const bool made = to_write && detail::make_private_file(path);
   try {
     auto store = std::make_unique<detail::SqliteReference>(
-        path, to_write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY,
-        made);
+        detail::plain_name(path),
+        to_write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY, made);
     TRIAGE_TRYV(store->look(path, to_write));
     return outcome::success(std::unique_ptr<ReferenceStore>(std::move(store)));
   } catch (const SQLite::Exception& e) {

@@ -99,3 +99,26 @@ TEST_CASE("a refused import from triage-agent does not leave an empty store behi
   CHECK_FALSE(std::filesystem::exists(folder.file("new.db")));
   CHECK_FALSE(std::filesystem::exists(folder.file("new")));
 }
+
+TEST_CASE("an export to triage-agent goes to a file that stays, and to no other store",
+          "[cli][export]") {
+  const TempFolder folder;
+  const std::string store = folder.file("a.db");
+  make_store(store);
+  REQUIRE(in_shell(folder, R"("$0" checkpoint export a.db --out a.jsonl && )"
+                           R"("$0" checkpoint import file:json --in a.jsonl)")
+              .status == 0);
+  for (const std::string target : {"json/runs/x.jsonl", "json/x.db"}) {
+    const Printed refused = export_to_theirs(store, folder.file(target));
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("a store of JSON files"));
+    CHECK_FALSE(std::filesystem::exists(folder.file(target)));
+  }
+  CHECK(export_to_theirs(store, ":memory:").status == 2);
+  CHECK(export_to_theirs(store, "sqlite::memory:").status == 2);
+  const std::string odd = "file:z?mode=memory";
+  const std::string to_odd = R"("$0" checkpoint export a.db --format triage-agent --out )";
+  CHECK(in_shell(folder, to_odd + "'" + odd + "'").status == 0);
+  CHECK(std::filesystem::file_size(folder.file(odd)) > 0);
+  CHECK(in_shell(folder, to_odd + "'" + odd + "'").status == 0);  // It is there already.
+}
