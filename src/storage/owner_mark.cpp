@@ -172,4 +172,9 @@ OwnerLife check_owner(std::string_view owner, std::string_view own, const LeaseK
   return process->stopped ? OwnerLife::stopped : OwnerLife::alive;
 }
 
+bool is_lease_held(std::int64_t now, std::int64_t until, std::int64_t longest) noexcept {
+  if (now >= until) return false;
+  return longest <= 0 || until - now - longest <= longest;
+}
+
 }  // namespace triage::inline v0_1::detail

@@ -76,4 +76,10 @@ struct OwnerParts {
 [[nodiscard]] OwnerLife check_owner(std::string_view owner, std::string_view own,
                                     const LeaseKey& lease);
 
+// Whether a lease of another host still holds, by a clock in milliseconds that all hosts share. One
+// that ends later than twice the longest lease comes from a clock that was set back since: it would
+// lock the run for as long. `longest` 0: nobody knows it.
+[[nodiscard]] bool is_lease_held(std::int64_t now, std::int64_t until,
+                                 std::int64_t longest) noexcept;
+
 }  // namespace triage::inline v0_1::detail

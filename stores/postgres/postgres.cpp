@@ -125,6 +125,14 @@ Result<void> PostgresJournals::make_tables() {
   }
 }
 
+Result<void> PostgresJournals::note_lease() {
+  const std::int64_t ours = options_.lease_timeout.count();
+  TRIAGE_TRY(noted, ask(postgres_sql::longest_lease, {}));
+  if (!noted.empty() && noted.number(0, 0) >= ours) return outcome::success();
+  TRIAGE_TRYV(write(postgres_sql::note_lease, PgParameters().number(ours)));
+  return outcome::success();
+}
+
 Result<void> PostgresJournals::look() {
   auto stored = find_format();
   const bool missing = !stored && stored.error().code == Errc::not_found;
@@ -137,6 +145,9 @@ Result<void> PostgresJournals::look() {
     return Error{Errc::unsupported, "the schema \"" + options_.schema + "\" has format \"" +
                                         printable(stored.value()) +
                                         "\"; this version reads format " + format};
+  }
+  if (!options_.read_only) {
+    TRIAGE_TRYV(note_lease());
   }
   if (options_.durability && *options_.durability > durability_) {
     return Error{Errc::unsupported, "the PostgreSQL server gives durability " +
@@ -168,7 +179,7 @@ bool PostgresJournals::owned(const RunFacts& facts) {
     case OwnerLife::gone: return false;
     case OwnerLife::elsewhere: break;
   }
-  return facts.now_ms < facts.until_ms;
+  return is_lease_held(facts.now_ms, facts.until_ms, facts.longest_ms);
 }
 
 PostgresJournals::RunFacts PostgresJournals::facts_in(const PgRows& rows, int row) {
@@ -176,7 +187,8 @@ PostgresJournals::RunFacts PostgresJournals::facts_in(const PgRows& rows, int ro
                  .epoch = rows.number(row, 2),
                  .owner = std::string(rows.text(row, 3)),
                  .until_ms = rows.number(row, 4),
-                 .now_ms = rows.number(row, 12)};
+                 .now_ms = rows.number(row, 12),
+                 .longest_ms = rows.number(row, 13)};
   const auto status = parse_run_status(rows.text(row, 8));
   facts.info = {.id = RunId(rows.text(row, 0)),
                 .agent = std::string(rows.text(row, 5)),

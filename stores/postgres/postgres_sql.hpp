@@ -57,6 +57,14 @@ inline constexpr const char* look =
 inline constexpr const char* settings =
     "SELECT current_setting('fsync'), current_setting('synchronous_commit')";
 
+// The longest lease that a host has taken runs for, in milliseconds: so the others know how long
+// one may last.
+inline constexpr const char* longest_lease =
+    "SELECT value::bigint FROM @meta WHERE name = 'longest lease'";
+inline constexpr const char* note_lease =
+    "INSERT INTO @meta AS m VALUES ('longest lease', $1::bigint::text) ON CONFLICT (name) DO "
+    "UPDATE SET value = excluded.value WHERE m.value::bigint < excluded.value::bigint";
+
 // The server's clock, in milliseconds since 1970.
 #define TRIAGE_PG_NOW "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
@@ -67,7 +75,8 @@ inline constexpr const char* settings =
 
 #define TRIAGE_PG_FACTS                                                                      \
   "SELECT run_id, birth, epoch, owner, until_ms, agent, label, parent, status, started_ms, " \
-  "updated_ms, last, " TRIAGE_PG_NOW " FROM @runs "
+  "updated_ms, last, " TRIAGE_PG_NOW                                                         \
+  ", (SELECT value::bigint FROM @meta WHERE name = 'longest lease') FROM @runs "
 
 inline constexpr const char* facts = TRIAGE_PG_FACTS "WHERE run_id = $1::text";
 

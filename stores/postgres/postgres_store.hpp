@@ -70,6 +70,7 @@ class PostgresJournals final : public PostgresStore,
     std::string owner{};
     std::int64_t until_ms = 0;  // By the server's clock, like `now_ms`.
     std::int64_t now_ms = 0;
+    std::int64_t longest_ms = 0;  // The longest lease of this store; 0: unknown.
   };
   struct RecordRows;
 
@@ -83,6 +84,7 @@ class PostgresJournals final : public PostgresStore,
   [[nodiscard]] std::string in_schema(std::string_view statement) const;
   [[nodiscard]] Result<std::string> find_format();
   [[nodiscard]] Result<void> make_tables();
+  [[nodiscard]] Result<void> note_lease();
   [[nodiscard]] Result<PgRows> listed(const RunQuery& query);
   [[nodiscard]] Result<RunFacts> facts_of(const RunId& run);
   [[nodiscard]] RunFacts facts_in(const PgRows& rows, int row);

@@ -179,6 +179,7 @@ Result<RedisJournals::RunFacts> RedisJournals::facts_in(const RunId& run,
                  .epoch = said["epoch"],
                  .owner = said["owner"],
                  .until_ms = number<std::int64_t>(said["until"]),
+                 .lease_ms = number<std::int64_t>(said["lease"]),
                  .exchanged = said["exchanged"]};
   facts.info = {.id = run,
                 .agent = said["agent"],
@@ -214,7 +215,7 @@ Result<bool> RedisJournals::owned(const RunFacts& facts) {
     case OwnerLife::elsewhere: break;
   }
   TRIAGE_TRY(now, ask({"TIME"}));
-  return outcome::success(server_ms(*now) < facts.until_ms);
+  return outcome::success(is_lease_held(server_ms(*now), facts.until_ms, facts.lease_ms));
 }
 
 Result<RunInfo> RedisJournals::run(const RunId& id) {

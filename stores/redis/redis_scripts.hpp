@@ -10,15 +10,15 @@
 namespace triage::inline v0_1::detail::redis_scripts {
 
 // Prepended to every script that writes a run: `touch` renews the lease and the time to live.
-#define TRIAGE_REDIS_TOUCH                                                       \
-  "local function touch(lease, ttl)\n"                                           \
-  "  local now = redis.call('TIME')\n"                                           \
-  "  local till = now[1] * 1000 + math.floor(now[2] / 1000) + tonumber(lease)\n" \
-  "  redis.call('HSET', KEYS[1], 'until', string.format('%.0f', till))\n"        \
-  "  if tonumber(ttl) > 0 then\n"                                                \
-  "    redis.call('PEXPIRE', KEYS[1], ttl)\n"                                    \
-  "    redis.call('PEXPIRE', KEYS[2], ttl)\n"                                    \
-  "  end\n"                                                                      \
+#define TRIAGE_REDIS_TOUCH                                                                \
+  "local function touch(lease, ttl)\n"                                                    \
+  "  local now = redis.call('TIME')\n"                                                    \
+  "  local till = now[1] * 1000 + math.floor(now[2] / 1000) + tonumber(lease)\n"          \
+  "  redis.call('HSET', KEYS[1], 'until', string.format('%.0f', till), 'lease', lease)\n" \
+  "  if tonumber(ttl) > 0 then\n"                                                         \
+  "    redis.call('PEXPIRE', KEYS[1], ttl)\n"                                             \
+  "    redis.call('PEXPIRE', KEYS[2], ttl)\n"                                             \
+  "  end\n"                                                                               \
   "end\n"
 
 // Prepended to every script that appends: `add` appends the records from argument `from` on, at

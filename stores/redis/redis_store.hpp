@@ -57,6 +57,7 @@ class RedisJournals final : public RedisStore, public CompactsRuns {
     std::string epoch{};
     std::string owner{};
     std::int64_t until_ms = 0;  // By the server's clock.
+    std::int64_t lease_ms = 0;  // How long its owner's leases are; 0: an older version's.
     std::string exchanged{};    // Another one after records were replaced.
     bool has_lease = false;     // Birth and epoch are numbers, as what is not damaged has them.
   };

@@ -224,3 +224,32 @@ TEST_CASE("a run in PostgreSQL that is written to while it is read ends where it
     CHECK(reading.value().records.back().seq() == reading.value().info.last);
   }
 }
+
+TEST_CASE("a lease that ends far in the future locks no run on PostgreSQL", "[stores][postgres]") {
+  const PostgresServer server({"fsync=off"});
+  NEEDS_SERVER(server)
+  const auto opened = [&](std::chrono::milliseconds lease) {
+    return PostgresStore::open(server.url(), {.lease_timeout = lease}).value();
+  };
+  const auto ends_in = [&](std::chrono::milliseconds left) {
+    REQUIRE_OK(
+        server.ask("UPDATE triage.runs SET owner = 'another-boot/1 17 99 1234', until_ms = "
+                   "(extract(epoch FROM clock_timestamp()) * 1000)::bigint + " +
+                   std::to_string(left.count())));
+  };
+  const auto store = opened(std::chrono::seconds(30));
+  REQUIRE_OK(store->start({.id = "run-1"}, std::vector<Record>{lost_answer_record(1)}));
+  ends_in(std::chrono::seconds(55));
+  CHECK(store->run("run-1").value().owned);
+  CHECK_ERRC(Errc::busy, store->acquire("run-1"));
+  ends_in(std::chrono::hours(24));
+  CHECK_FALSE(store->run("run-1").value().owned);
+  REQUIRE_OK(store->acquire("run-1"));
+  // A host with longer leases keeps its runs, whoever asks.
+  const auto patient = opened(std::chrono::hours(1));
+  ends_in(std::chrono::minutes(59));
+  CHECK_ERRC(Errc::busy, store->acquire("run-1"));
+  CHECK_ERRC(Errc::busy, opened(std::chrono::seconds(30))->acquire("run-1"));
+  ends_in(std::chrono::hours(24));
+  CHECK_FALSE(patient->run("run-1").value().owned);
+}

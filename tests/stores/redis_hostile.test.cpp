@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
 
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
@@ -228,4 +229,33 @@ TEST_CASE("a run in Redis whose keys cannot be removed stays, and is erased with
   REQUIRE_OK(store->put_if(signals, "job/approved", 0, "yes"));
   CHECK_ERRC(Errc::not_found, store->erase("job"));
   CHECK(store->list(signals, "").value().empty());
+}
+
+TEST_CASE("a lease that ends far in the future locks no run on Redis", "[stores][redis]") {
+  const RedisServer server({"--appendonly", "no"});
+  NEEDS_SERVER(server)
+  const auto opened = [&](std::chrono::milliseconds lease) {
+    return RedisStore::open(server.url(), {.prefix = "far:", .lease_timeout = lease}).value();
+  };
+  const auto ends_in = [&](const RunId& run, std::chrono::milliseconds left) {
+    const auto until = std::chrono::system_clock::now().time_since_epoch() + left;
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(until).count();
+    REQUIRE_OK(server.ask({"HSET", "far:{" + run + "}", "owner", "another-boot/1 17 99 1234",
+                           "until", std::to_string(ms)}));
+  };
+  const auto store = opened(std::chrono::seconds(30));
+  REQUIRE_OK(store->start({.id = "run-1"}, std::vector<Record>{lost_answer_record(1)}));
+  ends_in("run-1", std::chrono::seconds(55));
+  CHECK(store->run("run-1").value().owned);
+  CHECK_ERRC(Errc::busy, store->acquire("run-1"));
+  ends_in("run-1", std::chrono::hours(24));
+  CHECK_FALSE(store->run("run-1").value().owned);
+  REQUIRE_OK(store->acquire("run-1"));
+  // A host with longer leases keeps its runs, whoever asks.
+  const auto patient = opened(std::chrono::hours(1));
+  REQUIRE_OK(patient->start({.id = "run-2"}, std::vector<Record>{lost_answer_record(1)}));
+  ends_in("run-2", std::chrono::minutes(59));
+  CHECK_ERRC(Errc::busy, store->acquire("run-2"));
+  ends_in("run-2", std::chrono::hours(24));
+  CHECK_FALSE(store->run("run-2").value().owned);
 }
