@@ -67,26 +67,42 @@ Result<RetentionRule> rule_of(const CheckpointPruneArguments& given) {
   return outcome::success(rule);
 }
 
+// Says of each run that cannot be read at all, for example because its id is damaged, that it
+// stays.
+ExitStatus tell_unreadable(CheckpointStore& store, const std::vector<RunInfo>& runs) {
+  ExitStatus status = ExitStatus::done;
+  for (const RunInfo& run : runs) {
+    if (!run.damaged) continue;
+    const auto read = store.run(run.id);
+    if (read || read.error().code == Errc::not_found) continue;
+    warn("run \"" + printable(run.id) + "\" is damaged and stays: " + read.error().detail);
+    status = ExitStatus::corrupt;
+  }
+  return status;
+}
+
 ExitStatus tell_what_would_go(const CheckpointPruneArguments& given, const std::string& where,
                               CheckpointStore& store, const RetentionRule& rule) {
   const auto going = prunable(store, rule);
   if (!going) return report(going.error());
+  const auto all = store.runs({.limit = 0});
+  if (!all) return report(all.error());
+  const ExitStatus status = tell_unreadable(store, all.value());
   if (given.json) {
     Json ids = Json::array();
     for (const RunInfo& run : going.value()) ids.push_back(run.id);
     print_json(Json{{"store", where}, {"removable", std::move(ids)}});
-    return ExitStatus::done;
+    return status;
   }
   for (const RunInfo& run : going.value()) print(run.id + "\n");
   warn(counted(going.value().size(), "run") + " would be removed");
-  return ExitStatus::done;
+  return status;
 }
 
-Result<std::set<RunId>> ids_in(CheckpointStore& store) {
-  TRIAGE_TRY(runs, store.runs({.limit = 0}));
+std::set<RunId> ids_of(const std::vector<RunInfo>& runs) {
   std::set<RunId> ids;
   for (const RunInfo& run : runs) ids.insert(run.id);
-  return outcome::success(std::move(ids));
+  return ids;
 }
 
 // Removes what the workspaces of runs that are gone kept, and returns of how many. Whether that
@@ -117,23 +133,26 @@ ExitStatus prune_store(const CheckpointPruneArguments& given) {
       given.dry ? open_store(meant.value().store) : open_store_to_change(meant.value().store);
   if (!store) return report(store.error());
   if (given.dry) return tell_what_would_go(given, where, *store.value(), rule.value());
-  const auto before = ids_in(*store.value());
-  if (!before) return report(before.error());
+  const auto listed = store.value()->runs({.limit = 0});
+  if (!listed) return report(listed.error());
+  const std::set<RunId> before = ids_of(listed.value());
+  const ExitStatus status = tell_unreadable(*store.value(), listed.value());
   const auto removed = prune(*store.value(), rule.value());
   std::vector<RunId> gone;  // Also of a removal that stopped halfway.
-  if (const auto after = ids_in(*store.value()); after) {
-    std::set_difference(before.value().begin(), before.value().end(), after.value().begin(),
-                        after.value().end(), std::back_inserter(gone));
+  if (const auto still = store.value()->runs({.limit = 0}); still) {
+    const std::set<RunId> after = ids_of(still.value());
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                        std::back_inserter(gone));
   }
   const std::size_t with_files = forget_files_of(gone, meant.value().store, *store.value());
   if (!removed) return report(removed.error());
   if (given.json) {
     print_json(Json{{"store", where}, {"removed", removed.value()}, {"files_removed", with_files}});
-    return ExitStatus::done;
+    return status;
   }
   print(counted(removed.value(), "run") + (removed.value() == 1 ? " is" : " are") + " removed" +
         (with_files > 0 ? ", with the files of " + std::to_string(with_files) : "") + ".\n");
-  return ExitStatus::done;
+  return status;
 }
 
 }  // namespace

@@ -186,6 +186,7 @@ ExitStatus export_from(const CheckpointTransferArguments& given) {
   if (given.format == reference_format) return export_to_reference(*store.value(), given);
   const auto done = export_lines(*store.value(), given);
   if (!done) return report(done.error());
+  for (const Error& one : done.value().unread) warn(one.detail);
   warn(said(done.value(), "exported"));
   return done.value().damaged == 0 ? ExitStatus::done : ExitStatus::corrupt;
 }

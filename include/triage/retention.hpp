@@ -31,7 +31,7 @@ struct RetentionRule {
 
 // The removable runs, newest first. Excludes runs with a living owner, and runs whose parent is
 // running or suspended, which may ask for their result again. A branch does not need the run it was
-// forked from: it has a copy.
+// forked from: it has a copy. Also excludes damaged runs that run() cannot read at all.
 [[nodiscard]] Result<std::vector<RunInfo>> prunable(CheckpointStore& store,
                                                     const RetentionRule& rule);
 // Removes them and returns how many. A run that was resumed meanwhile stays.

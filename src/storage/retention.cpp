@@ -15,6 +15,11 @@ bool has_ended(const RunInfo& run) {
   return run.status != RunStatus::running && run.status != RunStatus::suspended;
 }
 
+// Such as a run whose id is damaged: nothing can name it.
+bool is_unreadable(CheckpointStore& store, const RunInfo& run) {
+  return run.damaged && !store.run(run.id);
+}
+
 // The size of one run; zero if it is gone.
 Result<StoreSize> size_of_run(CheckpointStore& store, const RunId& run) {
   const auto reading = store.read(run, {});
@@ -38,6 +43,7 @@ Result<StoreSize> size_of(CheckpointStore& store) {
   TRIAGE_TRY(found, store.runs({.limit = 0}));
   StoreSize all;
   for (const RunInfo& run : found) {
+    if (is_unreadable(store, run)) continue;
     TRIAGE_TRY(one, size_of_run(store, run.id));
     all.runs += one.runs;
     all.records += one.records;
@@ -56,6 +62,7 @@ Result<std::vector<RunInfo>> prunable(CheckpointStore& store, const RetentionRul
   std::uint64_t bytes = 0;
   std::vector<RunInfo> going;
   for (const RunInfo& run : found) {
+    if (is_unreadable(store, run)) continue;
     StoreSize own;
     if (rule.keep_bytes) {
       TRIAGE_TRY(size, size_of_run(store, run.id));

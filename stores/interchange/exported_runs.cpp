@@ -10,16 +10,24 @@
 
 namespace triage::inline v0_1::detail {
 
-Result<std::vector<RunId>> runs_to_export(CheckpointStore& from, std::span<const RunId> asked) {
-  std::vector<RunId> runs;
+Result<std::vector<RunInfo>> runs_to_export(CheckpointStore& from, std::span<const RunId> asked) {
+  std::vector<RunInfo> runs;
   for (const RunId& run : asked) {
-    if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(run);
+    const bool again = std::any_of(runs.begin(), runs.end(),
+                                   [&](const RunInfo& known) { return known.id == run; });
+    if (!again) runs.push_back({.id = run});
   }
   if (!runs.empty()) return outcome::success(std::move(runs));
   TRIAGE_TRY(all, from.runs({.limit = 0}));
-  for (const RunInfo& info : all) runs.push_back(info.id);
-  std::reverse(runs.begin(), runs.end());
-  return outcome::success(std::move(runs));
+  std::reverse(all.begin(), all.end());
+  return outcome::success(std::move(all));
+}
+
+std::optional<Error> why_unreadable(const RunInfo& listed, const Error& error) {
+  if (!listed.damaged || error.code == Errc::not_found) return std::nullopt;
+  // The id is the store's, and nobody's argument.
+  const Errc code = error.code == Errc::invalid_argument ? Errc::corrupt : error.code;
+  return Error{code, "run \"" + printable(listed.id) + "\" cannot be read: " + error.detail};
 }
 
 std::size_t damage_of(const JournalReading& reading) {

@@ -44,8 +44,17 @@ Result<Interchanged> export_runs(CheckpointStore& from, std::span<const RunId> r
   TRIAGE_TRY(wanted, detail::runs_to_export(from, runs));
   detail::ExportWriter writer(out);
   writer.head();
-  for (const RunId& run : wanted) {
-    TRIAGE_TRY(reading, from.read(run, {}));
+  for (const RunInfo& listed : wanted) {
+    const RunId& run = listed.id;
+    auto read = from.read(run, {});
+    if (!read) {
+      auto why = detail::why_unreadable(listed, read.error());
+      if (!why || !options.leave_out_damaged) return why.value_or(read.error());
+      ++done.damaged;
+      done.unread.push_back(*std::move(why));
+      continue;
+    }
+    const JournalReading reading = std::move(read).value();
     TRIAGE_TRYV(detail::check_imported(from, reading.info));
     const std::size_t damaged = detail::damage_of(reading);
     if (damaged != 0 && !options.leave_out_damaged) return detail::is_damaged(run, damaged);

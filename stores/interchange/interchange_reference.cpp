@@ -59,12 +59,14 @@ Result<Interchanged> export_reference(CheckpointStore& from, std::span<const Run
                                       ReferenceStore& to, const ReferenceExportOptions& options) {
   Interchanged done;
   TRIAGE_TRY(wanted, detail::runs_to_export(from, runs));
-  done.runs = std::move(wanted);
-  for (const RunId& run : done.runs) {
-    TRIAGE_TRY(reading, from.read(run, {}));
+  for (const RunInfo& listed : wanted) {
+    auto read = from.read(listed.id, {});
+    if (!read) return detail::why_unreadable(listed, read.error()).value_or(read.error());
+    const JournalReading reading = std::move(read).value();
     if (const auto damaged = detail::damage_of(reading); damaged != 0) {
-      return detail::is_damaged(run, damaged);
+      return detail::is_damaged(listed.id, damaged);
     }
+    done.runs.push_back(listed.id);
     TRIAGE_TRY(checkpoints, detail::reference_of_run(
                                 reading, options.newest,
                                 [&](const ReferenceCheckpoint& one) { return to.add(one); }));

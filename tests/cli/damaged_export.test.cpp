@@ -122,3 +122,37 @@ TEST_CASE("verify misses the end of a run that has finished", "[cli][verify]") {
   CHECK(verified.status == 3);
   CHECK_THAT(verified.out, ContainsSubstring("the record of that is missing"));
 }
+
+TEST_CASE("a run whose id is damaged does not hinder the export of the others", "[cli][export]") {
+  const TempFolder folder;
+  const std::string store = damaged_store(folder, "UPDATE runs SET run_id = 'go od' WHERE run = 1");
+  const std::string file = folder.file("runs.jsonl");
+  const Printed refused = triage_command({"checkpoint", "export", store, "--out", file});
+  CHECK(refused.status == 3);
+  CHECK_THAT(refused.error, ContainsSubstring("run \"go od\" cannot be read"));
+  const Printed rest =
+      triage_command({"checkpoint", "export", store, "--out", file, "--leave-out-damaged"});
+  CHECK(rest.status == 3);
+  CHECK_THAT(rest.error, ContainsSubstring("run \"go od\" cannot be read"));
+  CHECK_THAT(rest.error, ContainsSubstring("exported; 1 damaged or missing."));
+  CHECK(triage_command({"checkpoint", "import", folder.file("b.db"), "--in", file}).status == 0);
+  CHECK(triage_command({"checkpoint", "show", folder.file("b.db"), "lost"}).status == 0);
+  // An id that somebody has typed is a mistake of theirs.
+  CHECK(triage_command({"checkpoint", "export", store, "--run", "go od"}).status == 2);
+}
+
+TEST_CASE("a run whose id is damaged does not keep others from being removed", "[cli][prune]") {
+  const TempFolder folder;
+  const std::string store = damaged_store(folder, "UPDATE runs SET run_id = 'go od' WHERE run = 1");
+  std::vector<std::string> prune{"checkpoint", "prune", store, "--keep", "0", "--labelled"};
+  prune.push_back("--dry-run");
+  const Printed would = triage_command(prune);
+  CHECK(would.status == 3);
+  CHECK(would.out == "lost\n");
+  prune.back() = "--keep-bytes=0";
+  const Printed pruned = triage_command(prune);
+  CHECK(pruned.status == 3);
+  CHECK(pruned.out == "1 run is removed.\n");
+  CHECK_THAT(pruned.error, ContainsSubstring("run \"go od\" is damaged and stays"));
+  CHECK(triage_command({"checkpoint", "show", store, "lost"}).status == 1);
+}

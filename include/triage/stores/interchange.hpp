@@ -32,6 +32,8 @@ struct Interchanged {
   std::uint64_t left_out = 0;
   // Damaged or missing records, or checkpoints of triage-agent; a run's damaged row counts as one.
   std::uint64_t damaged = 0;
+  // Export: why runs could not be read at all, such as one whose id is damaged; each is one damage.
+  std::vector<Error> unread{};
 };
 
 // Writes runs to `out`, one JSON object per line: a header; for each run its facts, its records and
