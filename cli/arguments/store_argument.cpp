@@ -5,6 +5,7 @@
 #include "run_argument.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/stores/memory.hpp"
+#include "triage/stores/open_store.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -54,7 +55,11 @@ Result<std::string> default_store() {
 
 bool is_missing(const std::string& default_store) {
   std::error_code hidden;
-  return !std::filesystem::exists(default_store, hidden) && !hidden;
+  const bool there = std::filesystem::exists(default_store, hidden);
+  if (!there || hidden) return !hidden;
+  // Whoever began to make it may have been killed.
+  const auto looked_at = v0_1::open_store(default_store, {.read_only = true});
+  return !looked_at && looked_at.error().code == Errc::not_found;
 }
 
 Result<std::string> make_default_store() {

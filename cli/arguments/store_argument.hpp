@@ -17,7 +17,8 @@ namespace triage::inline v0_1::cli {
 // Errors: Errc::not_found if neither is set.
 [[nodiscard]] Result<std::string> default_store();
 
-// Whether nothing is there: nothing has run yet. False if a folder on the way cannot be entered.
+// Whether no store is there: nothing has run yet, or was killed before it had made it. False if a
+// folder on the way cannot be entered.
 [[nodiscard]] bool is_missing(const std::string& default_store);
 
 // Creates the default store's folder, accessible only to its owner (0700), if it is missing.

@@ -115,8 +115,8 @@ class SqliteDatabase {
 // Of our tables; 0: none. Throws SQLite::Exception.
 [[nodiscard]] std::int64_t stored_sqlite_format(SQLite::Database& database);
 // Identifies the file. Returns the format of our tables, or 0 if they can be created in it,
-// `beside` another program's tables if it has any. Errors: Errc::unsupported, Errc::corrupt. Both
-// functions throw SQLite::Exception.
+// `beside` another program's tables if it has any. Errors: Errc::unsupported, Errc::corrupt;
+// Errc::not_found (read_only, and nothing is in the file). Both functions throw SQLite::Exception.
 [[nodiscard]] Result<std::int64_t> find_sqlite_schema(SQLite::Database& database,
                                                       const std::string& name, bool beside,
                                                       bool read_only);

@@ -150,6 +150,9 @@ Result<std::int64_t> judge(SQLite::Database& database, const std::string& name, 
 Result<std::int64_t> find_sqlite_schema(SQLite::Database& database, const std::string& name,
                                         bool beside, bool read_only) {
   auto format = judge(database, name, beside);
+  if (format && format.value() == 0 && read_only && !beside) {
+    return refused(Errc::not_found, name, "is an empty file, in which no store has been made yet");
+  }
   if (format && format.value() == 0 && read_only) {
     return refused(Errc::unsupported, name,
                    "holds no store, and cannot be made one because it is opened read-only");

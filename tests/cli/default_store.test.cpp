@@ -94,3 +94,24 @@ TEST_CASE("a state folder that cannot be looked into is not taken for an empty o
     CHECK(printed.out.empty());
   }
 }
+
+TEST_CASE("a file whose store was never made, because of a kill, counts as no store", "[cli]") {
+  const TempFolder folder;
+  const Environment state("XDG_STATE_HOME", folder.path().string());
+  std::filesystem::create_directory(folder.file("triage"));
+  const std::string store = folder.file("triage/runs.db");
+  SECTION("it is empty") { std::ofstream{store}; }
+  SECTION("it has nothing but a header") {
+    tamper(store, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL");
+    REQUIRE(std::filesystem::file_size(store) == 8192);
+  }
+  CHECK(triage_command({"runs"}).out == "No runs.\n");
+  CHECK(triage_command({"resume", "--due"}).status == 0);
+  const Printed named = triage_command({"runs", store});
+  CHECK(named.status == 1);
+  CHECK_THAT(named.error, ContainsSubstring("no store has been made"));
+  CHECK(triage_command({"checkpoint", "prune", store, "--keep", "1"}).status == 1);
+  // The next run makes it.
+  CHECK(triage_command({"run", "--run", "r1", "--", "true"}).status == 0);
+  CHECK_THAT(triage_command({"runs"}).out, ContainsSubstring("r1"));
+}

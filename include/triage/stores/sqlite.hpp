@@ -41,9 +41,10 @@ class SqliteStore : public CheckpointStore {
   // unless read_only.
   // Errors: Errc::invalid_argument (empty path, a folder, options out of range), Errc::corrupt (not
   // a database, or a damaged one), Errc::unsupported (another program's database, a newer format,
-  // an unsupported durability, a network file system), Errc::not_found (read_only without a file),
-  // Errc::io, Errc::busy. Writing to a file removed or replaced while open is Errc::io. After
-  // fork(), every member is Errc::unsupported in the child.
+  // an unsupported durability, a network file system), Errc::not_found (read_only without a file,
+  // or with one in which no store has been made), Errc::io, Errc::busy. Writing to a file removed
+  // or replaced while open is Errc::io. After fork(), every member is Errc::unsupported in the
+  // child.
   [[nodiscard]] static Result<std::shared_ptr<SqliteStore>> open(const std::string& path,
                                                                  const SqliteOptions& options = {});
   // Uses an open connection, which nothing else may use from now on. Creates its tables beside
