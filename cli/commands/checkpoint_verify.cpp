@@ -33,6 +33,8 @@ struct Verified {
   std::size_t damaged_runs = 0;
   std::size_t records = 0;
   std::size_t damaged = 0;
+  std::size_t unread_runs = 0;
+  std::optional<Error> unread{};        // Why the first of these could not be read.
   std::size_t set_aside = 0;            // Of these, set aside by a repair, now or earlier.
   Json store_problems = Json::array();  // Of the file itself.
   Json findings = Json::array();
@@ -148,35 +150,45 @@ bool needs_repair(const JournalReading& reading) {
 }
 
 // A run that cannot be read at all, for example because its id is damaged: the others still can.
+// Where the environment refuses, such as without permission, nothing is known to be damaged.
 void note_unreadable(const RunInfo& run, const Error& error, Verified& verified) {
+  const bool damaged = error.code == Errc::corrupt || error.code == Errc::invalid_argument;
   ++verified.runs;
-  ++verified.damaged_runs;
-  verified.text += "Run " + printable(run.id) + " (" + status_text(run) + "):\n  " +
-                   printable(error.detail) + "\n  Nothing of this run can be restored.\n";
+  ++(damaged ? verified.damaged_runs : verified.unread_runs);
+  if (!damaged && !verified.unread) verified.unread = error;
+  verified.text += "Run " + printable(run.id) + " (" +
+                   (damaged ? status_text(run) : std::string("not read")) + "):\n  " +
+                   printable(error.detail) +
+                   (damaged ? "\n  Nothing of this run can be restored.\n" : "\n");
   verified.findings.push_back({{"run", run_json(run)},
                                {"damaged", Json::array({{{"seq", 0}, {"problem", error.detail}}})},
                                {"newest_intact", nullptr}});
 }
 
-void repair_itself(CheckpointStore& store, Verified& verified) {
+Result<void> repair_itself(CheckpointStore& store, Verified& verified) {
   const auto repaired = repair_store(store);
-  if (!repaired || repaired.value().empty()) return;  // What is wrong is a finding of check().
+  if (!repaired && repaired.error().code != Errc::corrupt) return repaired.error();
+  // Damage that stays is a finding of check().
+  if (!repaired || repaired.value().empty()) return outcome::success();
   verified.text += "The store:\n";
   for (const std::string& one : repaired.value()) {
     verified.text += "  Set aside: " + printable(one) + "\n";
   }
   verified.repairs.push_back({{"store", repaired.value()}});
+  return outcome::success();
 }
 
-void check_store(CheckpointStore& store, Verified& verified) {
+Result<void> check_store(CheckpointStore& store, Verified& verified) {
   auto problems = store.check();
+  if (!problems && problems.error().code != Errc::corrupt) return problems.error();
   if (!problems) problems = std::vector<std::string>{problems.error().detail};
-  if (problems.value().empty()) return;
+  if (problems.value().empty()) return outcome::success();
   verified.text += "The store:\n";
   for (const std::string& problem : problems.value()) {
     verified.text += "  " + printable(problem) + "\n";
     verified.store_problems.push_back(printable(problem));
   }
+  return outcome::success();
 }
 
 Result<Verified> verify(const VerifyArguments& arguments) {
@@ -206,8 +218,10 @@ Result<Verified> verify(const VerifyArguments& arguments) {
       note_unreadable(run, reading.error(), verified);
     }
   }
-  if (arguments.repair) repair_itself(*store, verified);
-  check_store(*store, verified);
+  if (arguments.repair) {
+    TRIAGE_TRYV(repair_itself(*store, verified));
+  }
+  TRIAGE_TRYV(check_store(*store, verified));
   return outcome::success(std::move(verified));
 }
 
@@ -234,12 +248,14 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
     const auto result = verify(*given);
     if (!result) return report(result.error());
     const Verified& verified = result.value();
-    const bool intact = verified.damaged_runs == 0 && verified.store_problems.empty();
+    const bool damaged = verified.damaged_runs > 0 || !verified.store_problems.empty();
+    const bool intact = !damaged && !verified.unread;
     if (given->json) {
       print_json(Json{{"store", without_secrets(given->store)},
                       {"intact", intact},
                       {"runs", verified.runs},
                       {"damaged_runs", verified.damaged_runs},
+                      {"unread_runs", verified.unread_runs},
                       {"records", verified.records},
                       {"damaged_records", verified.damaged},
                       {"set_aside", verified.set_aside},
@@ -250,18 +266,22 @@ std::function<ExitStatus()> checkpoint_verify(CLI::App& arguments) {
       print(verified.text);
       const std::string aside =
           verified.set_aside == 0
-              ? "all intact.\n"
-              : "intact but for " + counted(verified.set_aside, "record") + " set aside.\n";
+              ? "all intact"
+              : "intact but for " + counted(verified.set_aside, "record") + " set aside";
+      const std::string unread =
+          verified.unread ? "; " + counted(verified.unread_runs, "run") + " could not be read" : "";
       print(counted(verified.runs, "run") + ", " + counted(verified.records, "record") + " read: " +
-            (intact ? aside
-                    : counted(verified.damaged, "damaged record") + " in " +
-                          counted(verified.damaged_runs, "run") +
-                          (verified.store_problems.empty()
-                               ? ".\n"
-                               : "; " + counted(verified.store_problems.size(), "problem") +
-                                     " of the store itself.\n")));
+            (!damaged ? aside
+                      : counted(verified.damaged, "damaged record") + " in " +
+                            counted(verified.damaged_runs, "run") +
+                            (verified.store_problems.empty()
+                                 ? ""
+                                 : "; " + counted(verified.store_problems.size(), "problem") +
+                                       " of the store itself")) +
+            unread + ".\n");
     }
-    return intact ? ExitStatus::done : ExitStatus::corrupt;
+    if (damaged) return ExitStatus::corrupt;
+    return verified.unread ? report(*verified.unread) : ExitStatus::done;
   };
 }
 

@@ -151,8 +151,9 @@ Result<std::vector<RunInfo>> JsonFileJournals::runs(const RunQuery& query) {
   for (const RunId& id : ids) {
     auto info = run(id);
     if (!info && info.error().code == Errc::not_found) continue;  // Erased meanwhile.
-    // Of a newer format: its facts are unknown, as those of a damaged run.
-    if (!info && info.error().code == Errc::unsupported) {
+    // Of a newer format, or a file that cannot be read: its facts are unknown, as those of a
+    // damaged run. The others are as they were.
+    if (!info && (info.error().code == Errc::unsupported || info.error().code == Errc::io)) {
       info = RunInfo{.id = id, .status = RunStatus::failed, .damaged = true};
     }
     if (!info) return info.error();
@@ -191,10 +192,7 @@ Result<std::vector<std::string>> JsonFileJournals::check() {
   std::vector<std::string> wrong;
   for (const RunId& id : ids) {
     const auto scan = scan_run(runs_folder(), id);
-    if (!scan) {
-      if (scan.error().code != Errc::not_found) wrong.push_back(scan.error().detail);
-      continue;
-    }
+    if (!scan) continue;  // Reading the run says so.
     if (scan.value().torn > 0) {
       wrong.push_back("run \"" + id + "\" ends with " + std::to_string(scan.value().torn) +
                       " bytes of an append that was cut off; the next owner removes them");
@@ -203,9 +201,8 @@ Result<std::vector<std::string>> JsonFileJournals::check() {
       wrong.push_back("the first line of run \"" + id + "\" is damaged");
   }
   TRIAGE_TRYV(name_left_over(folder_, real_clock()->wall_now(), wrong));
-  auto keys = keys_.check();
-  if (!keys) keys = std::vector<std::string>{keys.error().detail};
-  wrong.insert(wrong.end(), keys.value().begin(), keys.value().end());
+  TRIAGE_TRY(keys, keys_.check());
+  wrong.insert(wrong.end(), keys.begin(), keys.end());
   return outcome::success(std::move(wrong));
 }
 

@@ -33,6 +33,16 @@ std::string check_left_out(const TempFolder& folder, const std::string& store) {
   return rest.error;
 }
 
+// The same runs as a folder of JSON files.
+std::string folder_store(const TempFolder& folder) {
+  make_store(folder.file("a.db"));
+  REQUIRE(triage_command({"checkpoint", "export", folder.file("a.db"), "--out", folder.file("a")})
+              .status == 0);
+  const std::string store = "file:" + folder.file("store");
+  REQUIRE(triage_command({"checkpoint", "import", store, "--in", folder.file("a")}).status == 0);
+  return store;
+}
+
 // A store of which a statement has damaged the first run.
 std::string damaged_store(const TempFolder& folder, const std::string& statement) {
   const std::string store = folder.file("runs.db");
@@ -60,11 +70,7 @@ TEST_CASE("an export says that the row of a run is damaged", "[cli][export]") {
 
 TEST_CASE("a run of which nothing is intact is not exported as one that died", "[cli][export]") {
   const TempFolder folder;
-  const std::string store = "file:" + folder.file("store");
-  make_store(folder.file("a.db"));
-  REQUIRE(triage_command({"checkpoint", "export", folder.file("a.db"), "--out", folder.file("a")})
-              .status == 0);
-  REQUIRE(triage_command({"checkpoint", "import", store, "--in", folder.file("a")}).status == 0);
+  const std::string store = folder_store(folder);
   std::ofstream(folder.file("store/runs/lost.jsonl"), std::ios::trunc);
   CHECK_THAT(check_left_out(folder, store), ContainsSubstring("1 run,"));
 }
@@ -155,4 +161,45 @@ TEST_CASE("a run whose id is damaged does not keep others from being removed", "
   CHECK(pruned.out == "1 run is removed.\n");
   CHECK_THAT(pruned.error, ContainsSubstring("run \"go od\" is damaged and stays"));
   CHECK(triage_command({"checkpoint", "show", store, "lost"}).status == 1);
+}
+
+TEST_CASE("a file that cannot be read does not hinder the other runs of a folder",
+          "[cli][export][verify]") {
+  const TempFolder folder;
+  const std::string store = folder_store(folder);
+  // Its file can be opened, by anybody, and not read.
+  std::filesystem::remove(folder.file("store/runs/good.jsonl"));
+  std::filesystem::create_symlink("/proc/self/mem", folder.file("store/runs/good.jsonl"));
+  const Printed listed = triage_command({"runs", store});
+  CHECK(listed.status == 4);
+  CHECK_THAT(listed.out, ContainsSubstring("mailer"));
+  CHECK(triage_command({"checkpoint", "show", store, "lost"}).status == 0);
+  CHECK(triage_command({"checkpoint", "show", store, "good"}).status == 9);
+  const std::vector<std::string> export_rest{
+      "checkpoint", "export", store, "--out", folder.file("rest"), "--leave-out-damaged"};
+  const Printed rest = triage_command(export_rest);
+  CHECK(rest.status == 3);
+  CHECK_THAT(rest.error, ContainsSubstring("good.jsonl"));
+  CHECK_THAT(rest.error, ContainsSubstring("exported; 1 damaged or missing."));
+  CHECK(triage_command({"checkpoint", "prune", store, "--keep", "0"}).status == 3);
+  // Nothing says that it is damaged.
+  const Printed verified = triage_command({"checkpoint", "verify", store});
+  CHECK(verified.status == 9);
+  CHECK_THAT(verified.out, ContainsSubstring("all intact; 1 run could not be read"));
+  CHECK_THAT(verified.error, ContainsSubstring("good.jsonl"));
+}
+
+TEST_CASE("verify calls nothing damaged that it may not read or write", "[cli][verify]") {
+  const TempFolder folder;
+  const std::string store = folder_store(folder);
+  SECTION("the keys cannot be read") {
+    std::filesystem::remove(folder.file("store/keys.jsonl"));
+    std::filesystem::create_directory(folder.file("store/keys.jsonl"));
+    CHECK(triage_command({"checkpoint", "verify", store}).status == 9);
+  }
+  SECTION("the keys cannot be locked for a repair") {
+    std::filesystem::remove(folder.file("store/locks/keys"));
+    std::filesystem::create_directory(folder.file("store/locks/keys"));
+    CHECK(triage_command({"checkpoint", "verify", store, "--repair"}).status == 9);
+  }
 }
