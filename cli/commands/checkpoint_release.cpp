@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // triage checkpoint release: takes a run away from an owner that will not continue it.
 
-#include "arguments/open_store.hpp"
 #include "arguments/run_argument.hpp"
 #include "arguments/store_argument.hpp"
 #include "command.hpp"
 #include "render/output.hpp"
 #include "triage/detail/try.hpp"
+#include "triage/stores/open_store.hpp"
 #include "triage/stores/sqlite.hpp"
 
 #include <memory>
@@ -20,11 +20,11 @@ struct ReleaseArguments {
   bool force = false;
 };
 
-// run: named in full afterwards. Returns the owner that it was taken from. Errors: as open_store;
-// those of SqliteStore::free_run.
+// run: named in full afterwards. Returns the owner that it was taken from. Without a key, also of
+// an encrypted store: nothing is decrypted. Errors: as open_store; those of SqliteStore::free_run.
 Result<std::string> free_run(const std::string& url, RunId& run, bool force) {
   // Checked first, so that a missing store is not created.
-  TRIAGE_TRY(looked_at, open_store(url));
+  TRIAGE_TRY(looked_at, v0_1::open_store(url, {.read_only = true}));
   if (std::dynamic_pointer_cast<SqliteStore>(looked_at) == nullptr) {
     return Error{Errc::unsupported, "store \"" + without_secrets(url) +
                                         "\": runs can be released in SQLite stores only"};

@@ -224,3 +224,30 @@ TEST_CASE("the examples in the help of operators' commands work as they stand", 
   }
   example({"settle"});
 }
+
+TEST_CASE("a run of an encrypted store is released, with its key and without", "[cli]") {
+  const TempFolder folder;
+  const std::string key = folder.file("key");
+  std::ofstream(key) << "k1 " << std::string(64, 'a') << "\n";
+  std::filesystem::permissions(key, std::filesystem::perms::owner_read);
+  const std::string store = folder.file("sealed.db");
+  make_store(folder.file("a.db"));
+  const std::string lines = folder.file("a.jsonl");
+  REQUIRE(triage_command({"checkpoint", "export", folder.file("a.db"), "--out", lines}).status ==
+          0);
+  REQUIRE(
+      triage_command({"checkpoint", "import", store, "--in", lines, "--key-file", key}).status ==
+      0);
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--key-file", key}, {}}) {
+    tamper(store, "UPDATE runs SET owner = 'another-boot/1 17 99 1234'");
+    std::vector<std::string> release{"checkpoint", "release", store, "good", "--force"};
+    release.insert(release.end(), more.begin(), more.end());
+    const Printed released = triage_command(release);
+    INFO(released.error);
+    CHECK(released.status == 0);
+    CHECK_THAT(released.out, ContainsSubstring("taken from another-boot/1"));
+  }
+  // The address of a file is no name of one.
+  CHECK(triage_command({"checkpoint", "release", "sqlite:" + store, "good"}).status == 0);
+  CHECK_FALSE(std::filesystem::exists("sqlite:" + store));
+}
