@@ -58,12 +58,13 @@ bool is_store_folder(const std::filesystem::path& folder) {
   return text.find("\"json_file\"") != text.npos;
 }
 
-// A store of JSON files has its journals in runs/.
+// A store of JSON files has its journals in runs/; it removes what it finds in tmp/.
 bool is_in_store(const std::filesystem::path& file) {
   std::error_code failed;
   const auto folder = std::filesystem::weakly_canonical(folder_of(file), failed);
-  return is_store_folder(folder) ||
-         (folder.filename() == "runs" && is_store_folder(folder.parent_path()));
+  const auto name = folder.filename();
+  const bool is_part = name == "runs" || name == "locks" || name == "tmp";
+  return is_store_folder(folder) || (is_part && is_store_folder(folder.parent_path()));
 }
 
 bool is_database(const std::string& path) {

@@ -103,6 +103,11 @@ TEST_CASE("no command writes its file over a store", "[cli][output]") {
   check_kept(folder.file("files/new.jsonl"),
              {"checkpoint", "export", files, "--out", folder.file("files/new.jsonl")},
              "belongs to a store of JSON files");
+  for (const std::string part : {"tmp", "locks"}) {
+    const std::string inside = folder.file("files/" + part + "/x.jsonl");
+    check_kept(inside, {"checkpoint", "export", files, "--out", inside},
+               "belongs to a store of JSON files");
+  }
   std::filesystem::create_directory(folder.file("files/exports"));
   CHECK(
       triage_command({"checkpoint", "export", files, "--out", folder.file("files/exports/x.jsonl")})
