@@ -214,7 +214,7 @@ Result<Lease> JsonFileJournals::start(const RunInfo& run, std::span<const Record
   TRIAGE_TRY(lines, lines_of(run.id, fresh, held.stand));
   const std::string text = head_line(held.head) + lines;
   if (exists(segment_path(runs_folder(), run.id, 2))) {  // Remains of an interrupted erasure.
-    TRIAGE_TRYV(remove_further_files(run.id));
+    TRIAGE_TRYV(remove_remains(run.id));
   }
   TRIAGE_TRYV(create_whole(folder_ + "/tmp", path, text, synced()));
   TRIAGE_TRYV(mark(held));
@@ -367,7 +367,7 @@ Result<void> JsonFileJournals::erase(const RunId& run) {
   if (!locked) return locked.error();
   const auto seen = glance_at_run(runs_folder(), run);
   if (!seen && seen.error().code == Errc::not_found) {  // What an interrupted erasure left.
-    TRIAGE_TRYV(remove_further_files(run));
+    TRIAGE_TRYV(remove_remains(run));
     TRIAGE_TRYV(erase_keys({.info = {.id = run}}));
   }
   if (!seen) return seen.error();
@@ -385,15 +385,6 @@ Result<void> JsonFileJournals::erase(const RunId& run) {
   }
   TRIAGE_TRYV(remove_further_files(run));
   held_.erase(run);
-  return outcome::success();
-}
-
-Result<void> JsonFileJournals::remove_further_files(const RunId& run) const {
-  TRIAGE_TRY(names, names_in(runs_folder()));
-  for (const std::string& name : names) {
-    if (!name.starts_with(run + "~")) continue;
-    TRIAGE_TRYV(remove_file(runs_folder() + "/" + name));
-  }
   return outcome::success();
 }
 

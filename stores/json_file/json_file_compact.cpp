@@ -99,8 +99,26 @@ Result<void> JsonFileJournals::replace(const Lease& lease, std::span<const Seque
   TRIAGE_TRYV(sync_names(*held));
   // Only now: after a power cut before it, they may have been the run. What is left of them is
   // nobody's.
-  for (std::uint64_t old = 2; exists(segment_path(runs_folder(), lease.run, old)); ++old) {
-    static_cast<void>(remove_file(segment_path(runs_folder(), lease.run, old)));
+  static_cast<void>(remove_further_files(lease.run));
+  return outcome::success();
+}
+
+// The last one first: so one that is cut off leaves no hole, and nothing behind it to be
+// overlooked.
+Result<void> JsonFileJournals::remove_further_files(const RunId& run) const {
+  std::uint64_t last = 1;
+  while (exists(segment_path(runs_folder(), run, last + 1))) ++last;
+  for (; last > 1; --last) {
+    TRIAGE_TRYV(remove_file(segment_path(runs_folder(), run, last)));
+  }
+  return outcome::success();
+}
+
+Result<void> JsonFileJournals::remove_remains(const RunId& run) const {
+  TRIAGE_TRY(names, names_in(runs_folder()));
+  for (const std::string& name : names) {
+    if (!name.starts_with(run + "~")) continue;
+    TRIAGE_TRYV(remove_file(runs_folder() + "/" + name));
   }
   return outcome::success();
 }

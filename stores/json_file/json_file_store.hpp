@@ -82,8 +82,10 @@ class JsonFileJournals final : public JsonFileStore, public CompactsRuns, public
   [[nodiscard]] Result<void> write(Held& held, const std::string& text);
   // Notes the newest file as it is now.
   [[nodiscard]] Result<void> mark(Held& held) const;
-  // All of the run's files but the first one, which is gone; any may be missing.
+  // All of the run's files but the first one.
   [[nodiscard]] Result<void> remove_further_files(const RunId& run) const;
+  // The same where any may be missing. Reads the names of all runs.
+  [[nodiscard]] Result<void> remove_remains(const RunId& run) const;
   [[nodiscard]] Result<void> write_stand(Held& held, RunStand stand);
   [[nodiscard]] Result<Lease> started_before(const RunId& run, std::span<const Record> records);
   [[nodiscard]] Result<std::vector<const Record*>> not_stored(const Held& held,
