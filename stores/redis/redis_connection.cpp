@@ -156,11 +156,18 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
     }
     url = url.substr(0, slash);
   }
-  if (const std::size_t colon = url.rfind(':'); colon != url.npos) {
+  // An IPv6 address is in brackets, because it has colons of its own.
+  const std::size_t bracket = url.starts_with('[') ? url.find(']') : 0;
+  if (bracket == url.npos) return refuse("has a [ without its ]");
+  if (const std::size_t colon = url.rfind(':'); colon != url.npos && colon >= bracket) {
     const auto port = whole_number(url.substr(colon + 1), 65'535);
     if (!port || *port == 0) return refuse("has a port that is not a number from 1 to 65535");
     address.port = *port;
     url = url.substr(0, colon);
+  }
+  if (bracket > 0) {
+    if (url.size() > bracket + 1) return refuse("has something other than a port behind its ]");
+    url = url.substr(1, bracket - 1);
   }
   if (url.empty()) return refuse("names no host");
   address.host = url;
@@ -179,8 +186,10 @@ Result<void> check_tls_files(const RedisAddress& address) {
 }
 
 Error RedisConnection::lost(std::string_view what) const {
+  const bool numeric = address_.host.find(':') != address_.host.npos;  // An IPv6 address.
+  const std::string host = numeric ? "[" + address_.host + "]" : address_.host;
   const std::string where =
-      open_ ? "" : " at " + printable(address_.host) + ":" + std::to_string(address_.port);
+      open_ ? "" : " at " + printable(host) + ":" + std::to_string(address_.port);
   return {Errc::io, "Redis" + where + ": " + printable(what)};
 }
 

@@ -81,6 +81,9 @@ TEST_CASE("a Redis URL that cannot be used is refused", "[stores][redis]") {
   CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://host:none"));
   CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://host/x"));
   CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://me@host"));
+  CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://[::1"));
+  CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://[::1]x"));
+  CHECK_ERRC(Errc::invalid_argument, RedisStore::open("redis://[]:1"));
   CHECK_ERRC(Errc::io, RedisStore::open("redis://127.0.0.1:1"));
 }
 
@@ -308,4 +311,16 @@ TEST_CASE("a Redis server whose memory is full refuses an append, and loses noth
   REQUIRE_OK(server.ask({"CONFIG", "SET", "maxmemory", "100mb"}));
   REQUIRE_OK(store->append(lease.value(), std::vector<Record>{step(last + 1)}, RunStatus::running));
   CHECK(store->read("run-1", {}).value().records.size() == last + 1);
+}
+
+TEST_CASE("a Redis server can be named by an IPv6 address", "[stores][redis]") {
+  const RedisServer server({"--bind", "127.0.0.1", "::1"});
+  NEEDS_SERVER(server)  // And an IPv6 loopback.
+  const std::string url = "redis://[::1]:" + std::to_string(server.port());
+  const auto store = RedisStore::open(url + "/0?prefix=six:");
+  REQUIRE_OK(store);
+  REQUIRE_OK(store.value()->start({.id = "run-1"}, {}));
+  const auto nobody = RedisStore::open("redis://[::1]:1");
+  CHECK_ERRC(Errc::io, nobody);
+  CHECK(nobody.error().detail.find("[::1]:1") != std::string::npos);
 }
