@@ -61,6 +61,20 @@ TEST_CASE("a run whose row was changed is reported and not continued", "[stores]
   CHECK_FALSE(store->check().value().empty());
 }
 
+TEST_CASE("a run that nothing can name keeps no other from being removed",
+          "[stores][sqlite][damage]") {
+  Damaged in;
+  const auto store = SqliteStore::open(in.path).value();
+  for (const RunId run : {"run-2", "run-3"}) {
+    Journal journal(run);
+    const Record first = started(journal);
+    REQUIRE_OK(store->release(store->start(run_info(run), {&first, 1}).value()));
+  }
+  in.edit("UPDATE runs SET run_id = 'run 2' WHERE run_id = 'run-2'");
+  CHECK(store->prune({.keep_newest = 0, .only_ended = false}).value() == 2);
+  CHECK_ERRC(Errc::not_found, store->run("run-3"));
+}
+
 TEST_CASE("a record moved to another place is damaged there", "[stores][sqlite][damage]") {
   Damaged in;
   in.edit(
