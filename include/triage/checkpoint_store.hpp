@@ -209,7 +209,8 @@ class CheckpointStore : public KeySpace {
   // Removes a run, its records and its keys: see erase_keys(). Errors: Errc::busy while a live
   // owner holds it; Errc::not_found, then also without what may have been left of its keys.
   [[nodiscard]] virtual Result<void> erase(const RunId& run) = 0;
-  // Returns the number of removed runs. Never removes a run that a live owner holds.
+  // Returns the number of removed runs. Never removes a run that a live owner holds, nor one whose
+  // parent is running or suspended, and may ask for its result again.
   [[nodiscard]] virtual Result<std::size_t> prune(const Retention& retention);
   // Removes the given runs, except those that do not exist or that a live owner holds; returns how
   // many it removed. Appends by others need not wait for the whole batch. The default calls

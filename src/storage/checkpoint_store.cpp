@@ -5,9 +5,8 @@
 #include "storage/erase_unchanged.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
+#include "triage/retention.hpp"
 
-#include <algorithm>
-#include <map>
 #include <utility>
 
 namespace triage::inline v0_1 {
@@ -108,22 +107,10 @@ Result<Checkpoint> CheckpointStore::latest(const RunId& run) {
 }
 
 Result<std::size_t> CheckpointStore::prune(const Retention& retention) {
-  RunQuery all;
-  all.limit = 0;
-  TRIAGE_TRY(found, runs(all));  // Newest first.
-  std::map<std::string, std::size_t> kept_of_agent;
-  std::vector<RunInfo> going;
-  for (const RunInfo& run : found) {
-    const bool ended = run.status != RunStatus::running && run.status != RunStatus::suspended;
-    const bool old = retention.keep_since && run.updated < *retention.keep_since;
-    const bool surplus =
-        retention.keep_newest && kept_of_agent[run.agent] >= *retention.keep_newest;
-    if ((!old && !surplus) || run.owned || (retention.only_ended && !ended)) {
-      ++kept_of_agent[run.agent];
-      continue;
-    }
-    going.push_back(run);
-  }
+  TRIAGE_TRY(going, prunable(*this, {.keep_since = retention.keep_since,
+                                     .keep_newest = retention.keep_newest,
+                                     .keep_labelled = false,
+                                     .only_ended = retention.only_ended}));
   return detail::erase_unchanged(*this, going);
 }
 

@@ -98,6 +98,15 @@ TEST_CASE("what has a label, is under way, or is needed by what is under way sta
   CHECK(prunable(*store, {.keep_newest = 0}).value().empty());
 }
 
+TEST_CASE("a store of its own accord keeps what a run that goes on may ask for", "[retention]") {
+  const auto store = MemoryStore::create();
+  leave(*store, {.id = "waits", .started = at(2)}, 0, RunStatus::suspended);
+  leave(*store, {.id = "child", .parent = "waits", .started = at(3)});
+  leave(*store, {.id = "labelled", .label = "nightly", .started = at(4)});
+  CHECK(store->prune({.keep_newest = 0}).value() == 1);
+  CHECK(ids(store->runs({}).value()) == "child waits");
+}
+
 TEST_CASE("a run that went on since it was listed stays", "[retention]") {
   const auto inner = MemoryStore::create();
   leave(*inner, {.id = "a", .started = at(1)}, 0, RunStatus::suspended);
