@@ -273,7 +273,7 @@ Result<Json> Effects::keep_result(const EffectRequest& request, const EffectStat
     // A store that is busy has written nothing, so a retry can succeed.
     for (int again = 0; again < most_waits_for_lock && !kept && kept.error().code == Errc::busy;
          ++again) {
-      if (!wait(lock_wait)) break;
+      static_cast<void>(run_.rest_until(run_.after(lock_wait), true));  // Even if it is to stop.
       kept = run_.drain_strictly(at);
     }
   }

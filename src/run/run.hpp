@@ -213,7 +213,7 @@ class Run {
   [[nodiscard]] std::optional<Error> refused_record() const;
   [[nodiscard]] bool fails_with_store() const noexcept;
   // Sleeps on the injected clock and keeps the lease meanwhile. False: a stop was requested.
-  [[nodiscard]] bool rest_until(TimePoint until);
+  [[nodiscard]] bool rest_until(TimePoint until, bool even_if_stopped = false);
   Result<void> keep_lease();
 
   // The caller holds mutex_. Counts late calls.

@@ -234,15 +234,16 @@ Result<void> Run::keep_lease(int attempt) {
   return keep_lease();
 }
 
-bool Run::rest_until(TimePoint until) {
+bool Run::rest_until(TimePoint until, bool even_if_stopped) {
   static_cast<void>(keep_lease());
   if (data_ && data_->fenced) return true;  // As below: nothing is left to wait for.
+  const std::stop_token stop = even_if_stopped ? std::stop_token() : attempt_stop_token();
   for (;;) {
     const bool leased = has_store() && data_->started;
     const Duration every = leased ? renew_interval(*data_->store) : Duration::zero();
     const TimePoint instant = now();
     const bool last = every <= Duration::zero() || until - instant <= every;
-    if (!core_.clock->sleep_until(last ? until : instant + every, attempt_stop_token())) {
+    if (!core_.clock->sleep_until(last ? until : instant + every, stop)) {
       return false;
     }
     static_cast<void>(keep_lease());

@@ -4,6 +4,7 @@
 #include "support/kit.hpp"
 #include "support/no_threads.hpp"
 #include "support/result.hpp"
+#include "triage/testing/flaky_store.hpp"
 
 #include <thread>
 
@@ -206,4 +207,27 @@ TEST_CASE("a deadline before all time has passed for who resumes the run too", "
   CHECK_ERRC(Errc::escalated, late);
   CHECK(late.error().failure()->remaining < Duration::zero());
   CHECK_ERRC(Errc::escalated, agent.resume_run("r"));
+}
+
+TEST_CASE("the result of an effect waits for a busy store though the attempt is to stop",
+          "[effects]") {
+  Kit kit;
+  const auto store = triage::testing::FlakyStore::around(kit.store);
+  store->fail_with(Error{Errc::busy, "locked"});
+  std::stop_source stop;
+  int charged = 0;
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) {
+                            return attempt.effect("charge", [&] {
+                              stop.request_stop();
+                              store->only({triage::testing::StoreOperation::append});
+                              store->fail_nth(1);
+                              return ++charged;
+                            });
+                          },
+                          answers({RecoveryAction::escalate()}), kit.with(store)};
+  static_cast<void>(agent.run("x", {.run_id = "r", .stop_token = stop.get_token()}));
+  CHECK(charged == 1);
+  const EffectState known = stored_journal(*kit.store, "r").effect("charge");
+  CHECK(known.status == EffectState::Status::completed);
+  CHECK_FALSE(kit.clock->waits.empty());
 }
