@@ -164,7 +164,8 @@ struct EffectOptions {
   EffectSemantics semantics = EffectSemantics::at_most_once;
   Reconcile reconcile{};
   // Undoes the effect when the run gives up the work it belongs to: see CompensationOptions. Both
-  // functions outlive this call and this attempt, so capture by value.
+  // functions outlive this call and this attempt, so capture by value. They end with run(), or
+  // whatever continued the run: after a suspension only registered names are known.
   Compensation compensate{};
 };
 

@@ -126,8 +126,8 @@ Effects::Undoing Effects::compensate(const std::string& key, const EffectState& 
     return {.problem = effect.compensation && !effect.compensation->empty()
                            ? "its compensation \"" + printable(*effect.compensation) +
                                  "\" is not registered"
-                           : "its compensation was a function of the process that died; register "
-                             "it by name"};
+                           : "its compensation was a function, which is kept neither when the run "
+                             "is suspended nor when its process dies; register it by name"};
   }
   const CompensationOptions& how = run_.core_.options.compensation;
   Duration delay = how.delay;

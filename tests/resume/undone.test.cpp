@@ -254,3 +254,18 @@ TEST_CASE("what a branch carries out again is its own, and is undone", "[undone]
   CHECK(agent.fork(to_string(parent), {.run = {.run_id = "branch"}}).value() == 2);
   CHECK(stored_journal(*kit.store, "branch").effect("charge").generation == 2);
 }
+
+TEST_CASE("a compensation that was a function of a run since suspended is told as such",
+          "[undone]") {
+  Kit kit;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> int {
+                            attempt.effect("charge", [] { return 1; }, {.compensate = [] {}});
+                            throw std::runtime_error("timeout");
+                          },
+                          answers({RecoveryAction::suspend("may I?")}), kit.options()};
+  const auto waiting = agent.run("x", {.run_id = "r"});
+  REQUIRE(waiting.error().suspension());
+  const auto ended = agent.decide(waiting.error().suspension()->token, RecoveryAction::abort());
+  CHECK_ERRC(Errc::aborted, ended);
+  CHECK(ended.error().detail.find("when the run is suspended") != std::string::npos);
+}
