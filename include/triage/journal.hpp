@@ -78,10 +78,11 @@ class Journal {
   // A decision approved a proposed step; equivalent to a record `resumed`.
   void approve(std::string fingerprint) { facts_.approved.insert(std::move(fingerprint)); }
   // The run waits for a nested one; equivalent to a record `suspended` with a `child`.
-  void await(const RunId& run, AwaitedRun awaited) {
-    facts_.awaited[run] = std::move(awaited);
-    ++facts_.suspended_attempts;
-  }
+  void await(const RunId& run, AwaitedRun awaited) { facts_.awaited[run] = std::move(awaited); }
+  // No store knows it any more.
+  void forget_awaited(const RunId& run) { facts_.awaited.erase(run); }
+  // The attempt ends with a wait; equivalent to a record `suspended` that is `waiting`.
+  void count_wait() noexcept { ++facts_.suspended_attempts; }
   // The decision for it; equivalent to a record `resumed` with a `child_decision`.
   void decide_awaited(const RunId& run, Json action, std::string by);
   // Applies a stored record. A record that cannot be decoded or leaves a hole is skipped, and so is
@@ -189,6 +190,7 @@ class Journal {
 
  private:
   Sequence next() noexcept { return ++last_; }
+  void note_attempt();
   // A record of this kind is about to be applied, which may end the open checkpoint.
   void meet(RecordKind kind);
   template <class Append>  // `append(tail, size)` makes the step the trajectory's newest.

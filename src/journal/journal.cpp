@@ -94,7 +94,15 @@ void Journal::meet(RecordKind kind) {
 void Journal::begin_attempt(int number) {
   meet(RecordKind::attempt_started);
   facts_.attempts = number;
+  note_attempt();
+}
+
+// What a call was given behind the attempt's beginning, it does not know of.
+void Journal::note_attempt() {
   line_.begin_attempt();
+  for (auto& [run, awaited] : facts_.awaited) {
+    if (awaited.handed_at > line_.newest()) awaited.handed_at = 0;
+  }
 }
 
 void Journal::take_action(HistoryEntry entry) {

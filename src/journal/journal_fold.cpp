@@ -147,7 +147,12 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::run_started:
       auto_checkpoint_ = field(*body, "auto_checkpoint", auto_checkpoint_);
       break;
-    case RecordKind::attempt_started: line_.begin_attempt(); break;
+    case RecordKind::attempt_started: note_attempt(); break;
+    case RecordKind::usage: {
+      const auto child = facts_.awaited.find(field<std::string>(*body, "ended_child", {}));
+      if (child != facts_.awaited.end()) child->second.handed_at = last_;
+      break;
+    }
     case RecordKind::state_removed: apply_removal(*body, time); break;
     case RecordKind::state_snapshot: apply_snapshot(body, time); break;
     case RecordKind::checkpoint_labelled: apply_label(*body, time); break;

@@ -116,15 +116,20 @@ void RunFacts::go_on(const Json& body, WallTime time) {
   const auto kind = parse_recovery_kind(field<std::string>(body, "action", {}));
   const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
   if (!proposed.empty() && approves) approved.insert(proposed);
-  const auto place = field<std::string>(suspended, "place", {});
-  const auto until = field<std::int64_t>(suspended, "until_ms", 0);
-  if (!place.empty() && time.time_since_epoch().count() >= until) {
-    served_waits[place] = std::chrono::milliseconds(field<std::int64_t>(suspended, "wait_ms", 0));
-  }
+  serve(suspended, time);
+  for (const Json& sleep : field<std::vector<Json>>(suspended, "sleeps", {})) serve(sleep, time);
   aborting = false;
   finished = nullptr;
   stopped = nullptr;
   suspended = nullptr;
+}
+
+// A sleep until a time is over if the run continues after it.
+void RunFacts::serve(const Json& sleep, WallTime time) {
+  const auto place = field<std::string>(sleep, "place", {});
+  const auto until = field<std::int64_t>(sleep, "until_ms", 0);
+  if (place.empty() || time.time_since_epoch().count() < until) return;
+  served_waits[place] = std::chrono::milliseconds(field<std::int64_t>(sleep, "wait_ms", 0));
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -67,44 +67,81 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
     if (!parent.data_ || parent.data_->journal.awaited().empty()) return std::nullopt;
   }
   const std::string task = task_hash(call);
-  const auto awaited = parent.take_awaited(core, task, options.run_id);
-  if (!awaited) return std::nullopt;
   RunOptions own = options;
-  own.run_id = awaited->first;
-  auto opened = open_awaited(core, awaited->first, awaited->second, own);
-  if (opened) {
-    opened.value()->options.parent = options.parent;
-    opened.value()->options.on_activity = options.on_activity;
-    return detail::resume(std::move(opened).value(), call, degraded);
+  while (const auto awaited = parent.take_awaited(core, task, options.run_id)) {
+    own.run_id = awaited->first;
+    auto opened = open_awaited(core, awaited->first, awaited->second, own);
+    if (opened) {
+      opened.value()->options.run_id = awaited->first;
+      opened.value()->options.parent = options.parent;
+      opened.value()->options.on_activity = options.on_activity;
+      return detail::resume(std::move(opened).value(), call, degraded);
+    }
+    if (opened.error().code == Errc::not_found) {
+      const Lock lock(parent.mutex_);
+      parent.data_->journal.forget_awaited(awaited->first);
+      continue;
+    }
+    const bool held = opened.error().code == Errc::busy;
+    if (held) {
+      const Lock lock(parent.mutex_);
+      opened = held_elsewhere(awaited->first, core.clock->wall_now(),
+                              parent.data_->journal.suspended_attempts());
+    }
+    auto error = std::make_unique<Error>(std::move(opened).error());
+    if (error->suspension()) {  // Still undecided.
+      parent.child_suspended(options.parent->number(), {error->suspension(), task, held});
+    } else {
+      hand_over(*options.parent, awaited->first, error.get());
+    }
+    return error;
   }
-  if (opened.error().code == Errc::not_found) return std::nullopt;
-  const bool held = opened.error().code == Errc::busy;
-  if (held) {
-    const Lock lock(parent.mutex_);
-    opened = held_elsewhere(awaited->first, core.clock->wall_now(),
-                            parent.data_->journal.suspended_attempts());
-  }
-  if (opened.error().suspension()) {  // Still undecided.
-    parent.child_suspended(options.parent->number(), {opened.error().suspension(), task, held});
-  } else if (opened.error().code != Errc::aborted && opened.error().code != Errc::escalated) {
-    const Lock lock(parent.mutex_);  // It has not ended: the next attempt reaches it again.
-    parent.data_->extras().children.resumed_here.erase(awaited->first);
-  }
-  return std::make_unique<Error>(std::move(opened).error());
+  return std::nullopt;
 }
 
-// Each is handed over once per process: a second call of the same agent means another run.
+// Each is given to one call: a second call of the same agent means another run.
 std::optional<std::pair<RunId, AwaitedRun>> Run::take_awaited(const AgentCore& core,
                                                               const std::string& task,
                                                               const RunId& wanted) {
   const Lock lock(mutex_);
-  std::set<RunId>& resumed_here = data_->extras().children.resumed_here;
+  std::set<RunId>& taken = data_->extras().children.taken;
   for (const auto& [id, awaited] : data_->journal.awaited()) {
     if (awaited.agent != core.options.name || (!wanted.empty() && wanted != id)) continue;
     if (!awaited.task.empty() && awaited.task != task) continue;
-    if (resumed_here.insert(id).second) return std::pair(id, awaited);
+    if (awaited.handed_at == 0 && taken.insert(id).second) return std::pair(id, awaited);
   }
   return std::nullopt;
+}
+
+// An attempt that continues behind this record is not given the run's end again. One that begins
+// before it, or reaches a run that has not ended, is.
+void Run::hand_over(const Attempt& attempt, const RunId& child, const Error* error) {
+  Run& run = *attempt.run_;
+  Lock lock(run.mutex_);
+  if (!run.data_ || run.is_late(attempt.number())) return;
+  RunData& b = *run.data_;
+  const bool awaited = b.journal.awaited().contains(child);
+  if (!awaited && !b.made_extras) return;
+  WaitingChildren& children = b.extras().children;
+  children.taken.erase(child);
+  std::erase_if(children.all,
+                [&](const WaitingChild& one) { return one.suspension->run_id == child; });
+  const bool ended =
+      error == nullptr || error->code == Errc::aborted || error->code == Errc::escalated;
+  if (!awaited || !ended) return;
+  const bool newest = children.at == b.journal.last();
+  run.make_room();
+  Record record =
+      b.journal.add(RecordKind::usage, b.store ? run.core_.clock->wall_now() : WallTime(),
+                    Json{{"input_tokens", 0},
+                         {"output_tokens", 0},
+                         {"cost_usd", 0.0},
+                         {"calls", 0},
+                         {"ended_child", child}});
+  if (newest) children.at = b.journal.last();
+  if (!b.store) return;
+  run.enqueue(std::move(record));
+  run.write_through(attempt.number(), std::move(lock));
 }
 
 // The newest one is shown, or the one whose error the callable fails with.
@@ -125,7 +162,7 @@ void Run::child_suspended(int attempt, WaitingChild child) {
   const Lock lock(mutex_);
   if (is_late(attempt)) return;
   WaitingChildren& children = data().extras().children;
-  children.resumed_here.erase(child.suspension->run_id);
+  children.taken.erase(child.suspension->run_id);
   add_waiting(children, std::move(child), data_->journal.last());
 }
 
@@ -152,6 +189,7 @@ static AwaitedRun awaited_run(const Journal& journal, const WaitingChild& child)
   // An earlier wait may have recorded more than this error reports.
   const auto before = journal.awaited().find(inner.run_id);
   if (before != journal.awaited().end()) awaited = before->second;
+  awaited.handed_at = 0;
   if (!child.held) {
     awaited.decision = nullptr;
     awaited.by.clear();
@@ -172,33 +210,38 @@ static Json awaited_json(const RunId& run, const AwaitedRun& awaited) {
   return json;
 }
 
-// The attempt continues after the decision, as after a wait. Nothing has failed, so no policy is
-// consulted.
-Input Run::wait_for_child() {
+// Whatever the run is suspended for, the nested runs of its attempt go on with it.
+void Run::put_children(Json& fields) {
   RunData& b = *data_;
-  give_back_permit();
-  WaitingChildren& children = b.extras().children;
+  if (!b.made_extras) return;
+  WaitingChildren& children = b.made_extras->children;
+  Json waiting = Json::array();
+  for (const WaitingChild& child : children.all) {
+    const RunId& run = child.suspension->run_id;
+    AwaitedRun awaited = awaited_run(b.journal, child);
+    waiting.push_back(awaited_json(run, awaited));
+    if (!b.store) b.journal.await(run, std::move(awaited));
+  }
+  if (children.asks) {
+    fields["child"] = std::move(waiting.back());
+    waiting.erase(waiting.size() - 1);
+  }
+  if (!waiting.empty()) fields["children"] = std::move(waiting);
+}
+
+// Asks what the nested run asks that is shown, until the first of them is due.
+RecoveryAction Run::ask_for_children() {
+  WaitingChildren& children = data_->extras().children;
   const Suspension& shown = *children.shown();
   RecoveryAction action = RecoveryAction::suspend(shown.message);
   action.allowed_actions = shown.allowed_actions;
   if (shown.expires) action.expires_after = *shown.expires - core_.clock->wall_now();
   children.asks = true;
-  Json waiting = Json::array();
   for (const WaitingChild& child : children.all) {
-    const Suspension& inner = *child.suspension;
-    if (inner.until) action.until = std::min(*inner.until, action.until.value_or(*inner.until));
-    children.resumed_here.erase(inner.run_id);
-    AwaitedRun awaited = awaited_run(b.journal, child);
-    waiting.push_back(awaited_json(inner.run_id, awaited));
-    if (!b.store) b.journal.await(inner.run_id, std::move(awaited));
+    const auto& until = child.suspension->until;
+    if (until) action.until = std::min(*until, action.until.value_or(*until));
   }
-  Json fields = suspension_fields(action);
-  fields["waiting"] = true;
-  fields["child"] = std::move(waiting.back());
-  waiting.erase(waiting.size() - 1);
-  if (!waiting.empty()) fields["children"] = std::move(waiting);
-  suspend_with(action, std::move(fields));
-  return Input::stopped;
+  return action;
 }
 
 }  // namespace triage::inline v0_1::detail

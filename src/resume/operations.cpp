@@ -140,7 +140,8 @@ Result<void> abort_now(HeldRun& held, const RecoveryAction& action, const std::s
 // suspension's action.
 Result<void> leave_to_program(HeldRun& held, const RecoveryAction& action, const std::string& who) {
   Json fields = held.journal.suspended();
-  for (const char* of_the_wait : {"ticket", "waiting", "place", "wait_ms", "signal"}) {
+  for (const char* of_the_wait :
+       {"ticket", "waiting", "place", "wait_ms", "sleeps", "signal", "signals"}) {
     fields.erase(of_the_wait);
   }
   fields["then"] = action_json(action);

@@ -92,7 +92,10 @@ Result<ContinuationPtr> open_stored(const AgentCore& core, const RunId& id,
   }
   TRIAGE_TRY(info, run_catching([&] { return store->run(id); }));
   if (info.status == RunStatus::finished && options.from.empty()) {
-    return open_finished(core, *store, id, options.accept_changed);
+    TRIAGE_TRY(finished, open_finished(core, *store, id, options.accept_changed));
+    finished->options.run_id = id;
+    finished->options.parent = options.run.parent;
+    return outcome::success(std::move(finished));
   }
   const bool looked = asked == Asked::for_what_fits && !claimed;
   TRIAGE_TRY(run, take_over(core, std::move(store), id, options.run, options.accept_changed,
@@ -163,7 +166,7 @@ Outcome recorded_result(const AgentCore& core, Call call, const RunOptions& opti
   return resume(std::move(opened).value(), call, degraded);
 }
 
-Outcome resume(ContinuationPtr continuation, Call call, bool* degraded) {
+static Outcome resume_alone(ContinuationPtr continuation, Call call, bool* degraded) {
   if (continuation->recorded) {
     const Json& finished = *continuation->recorded;
     try {
@@ -182,15 +185,21 @@ Outcome resume(ContinuationPtr continuation, Call call, bool* degraded) {
             (finished.contains("problem") ? ": " + text_field(finished, "problem")
                                           : std::string(": its type has no conversion to JSON")));
   }
-  std::optional<AttemptUse> parent;
-  if (const Attempt* above = continuation->options.parent;
-      above != nullptr && !parent.emplace(*above)) {
-    return std::make_unique<Error>(ended_parent());
-  }
   Run run(continuation->core, call, continuation->options);
   run.take_data(std::move(continuation->data), continuation->attempts);
   Outcome outcome = run.execute(RunMachine::Begins::resumed, continuation->first);
   *degraded = run.degraded();
+  return outcome;
+}
+
+Outcome resume(ContinuationPtr continuation, Call call, bool* degraded) {
+  const Attempt* parent = continuation->options.parent;
+  if (parent == nullptr) return resume_alone(std::move(continuation), call, degraded);
+  const AttemptUse use(*parent);
+  if (!use) return std::make_unique<Error>(ended_parent());
+  const RunId id = continuation->options.run_id;
+  Outcome outcome = resume_alone(std::move(continuation), call, degraded);
+  if (!outcome || !outcome->suspension()) Run::hand_over(*parent, id, outcome.get());
   return outcome;
 }
 

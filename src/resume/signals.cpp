@@ -111,15 +111,27 @@ Error Run::ask_to_suspend(int attempt, const Pause& what) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
   RareRunData& extras = data().extras();
-  extras.wait = RecoveryAction::suspend(what.signal.empty() ? "waits until a time that is named"
-                                                            : "waits for signal \"" +
-                                                                  printable(what.signal) + "\"");
-  extras.wait->until = what.until;
-  extras.waits_beside = extras.carried.contains(std::this_thread::get_id());
-  extras.awaited = what.signal;
-  extras.sleep_place = what.place;
-  extras.sleep_length = what.until - core_.clock->wall_now();
-  return Error{Errc::suspended, extras.wait->message};
+  AskedWait wait{.until = what.until,
+                 .signal = std::string(what.signal),
+                 .place = what.place,
+                 .length = what.until - core_.clock->wall_now(),
+                 .message = what.signal.empty()
+                                ? "waits until a time that is named"
+                                : "waits for signal \"" + printable(what.signal) + "\"",
+                 .beside = extras.carried.contains(std::this_thread::get_id())};
+  Error error{Errc::suspended, wait.message};
+  const auto same =
+      std::find_if(extras.waits.begin(), extras.waits.end(), [&](const AskedWait& other) {
+        return other.signal == wait.signal && other.place == wait.place;
+      });
+  if (same == extras.waits.end()) {
+    extras.waits.push_back(std::move(wait));
+  } else {
+    wait.until = std::min(wait.until, same->until);
+    wait.beside = wait.beside && same->beside;
+    *same = std::move(wait);
+  }
+  return error;
 }
 
 Result<void> Run::rest_in_attempt(int attempt, Duration delay) {

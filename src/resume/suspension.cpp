@@ -6,6 +6,7 @@
 #include "resume/continuation.hpp"
 #include "resume/decision_checks.hpp"
 #include "triage/detail/call.hpp"
+#include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -21,6 +22,43 @@ Json step_json(const ProposedStep& step) {
   if (!step.tool.empty()) json["tool"] = step.tool;
   if (!step.reason.empty()) json["reason"] = step.reason;
   return json;
+}
+
+WallTime earliest(const std::vector<AskedWait>& waits) {
+  return std::min_element(waits.begin(), waits.end(),
+                          [](const auto& a, const auto& b) { return a.until < b.until; })
+      ->until;
+}
+
+std::string joined_messages(const std::vector<AskedWait>& waits) {
+  std::vector<std::string_view> messages;
+  for (const AskedWait& wait : waits) {
+    const auto known = std::find(messages.begin(), messages.end(), wait.message);
+    if (known == messages.end()) messages.emplace_back(wait.message);
+  }
+  return joined(messages);
+}
+
+// A sleep at a place is over only at its own time. The oldest fields hold one sleep, which ends
+// with the suspension.
+void put_waits(const std::vector<AskedWait>& waits, const RecoveryAction& action, Json& fields) {
+  Json signals = Json::array();
+  Json sleeps = Json::array();
+  for (const AskedWait& wait : waits) {
+    if (!wait.signal.empty()) signals.push_back(wait.signal);
+    if (wait.place.empty()) continue;
+    if (wait.until == action.until && !fields.contains("place")) {
+      fields["place"] = wait.place;
+      fields["wait_ms"] = wait.length.count();
+      continue;
+    }
+    sleeps.push_back(Json{{"place", wait.place},
+                          {"until_ms", wait.until.time_since_epoch().count()},
+                          {"wait_ms", wait.length.count()}});
+  }
+  if (!signals.empty()) fields["signal"] = signals.front();
+  if (signals.size() > 1) fields["signals"] = std::move(signals);
+  if (!sleeps.empty()) fields["sleeps"] = std::move(sleeps);
 }
 
 }  // namespace
@@ -85,6 +123,7 @@ Json Run::suspension_fields(const RecoveryAction& action) {
   extras.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
   if (core_.options.redact) fields["task"] = extras.asking.shown->task;
   if (const auto& step = extras.asking.shown->proposed) fields["step"] = step_json(*step);
+  put_children(fields);
   return fields;
 }
 
@@ -98,18 +137,24 @@ void Run::suspend_with(const RecoveryAction& action, Json fields) {
   data_->suspension = std::make_unique<RecoveryAction>(action);
 }
 
+// The attempt continues when its first wait is over, or after the decision about a nested run.
+// Nothing has failed, so no policy is consulted.
 Input Run::suspend_attempt() {
   RunData& b = *data_;
   give_back_permit();
   RareRunData& extras = b.extras();
-  Json fields = suspension_fields(*extras.wait);
-  fields["waiting"] = true;
-  if (!extras.sleep_place.empty()) {
-    fields["place"] = extras.sleep_place;
-    fields["wait_ms"] = extras.sleep_length.count();
+  std::optional<RecoveryAction> action;
+  if (!extras.children.all.empty()) action = ask_for_children();
+  if (action && !b.store) b.journal.count_wait();
+  if (!extras.waits.empty()) {
+    const WallTime until = earliest(extras.waits);
+    if (!action) action = RecoveryAction::suspend(joined_messages(extras.waits));
+    action->until = std::min(until, action->until.value_or(until));
   }
-  if (!extras.awaited.empty()) fields["signal"] = extras.awaited;
-  suspend_with(*extras.wait, std::move(fields));
+  Json fields = suspension_fields(*action);
+  fields["waiting"] = true;
+  put_waits(extras.waits, *action, fields);
+  suspend_with(*action, std::move(fields));
   return Input::stopped;
 }
 

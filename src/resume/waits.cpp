@@ -36,8 +36,10 @@ Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
                  .message = text_field(body, "message"),
                  .signal = text_field(body, "signal"),
                  .suspended_at = newest->seq()};
-  if (!waiting.signal.empty()) {
-    TRIAGE_TRY(sent, read_signal(store, info.id, waiting.signal));
+  std::vector<std::string> signals = names_field(body, "signals");
+  if (signals.empty() && !waiting.signal.empty()) signals.push_back(waiting.signal);
+  for (const std::string& signal : signals) {
+    TRIAGE_TRY(sent, read_signal(store, info.id, signal));
     if (sent) waiting.until = std::min(waiting.until, info.updated);
   }
   return outcome::success(std::move(waiting));

@@ -30,6 +30,16 @@ struct Pause {
   std::optional<TimePoint> latest{};  // If the wall clock is set back, the sleep ends here.
 };
 
+// A wait for which the attempt gives way: sleep_until, wait …
+struct AskedWait {
+  WallTime until{};
+  std::string signal{};
+  std::string place{};
+  WallTime::duration length{0};
+  std::string message{};
+  bool beside = false;  // On a thread of a TaskGroup.
+};
+
 // A nested run that was suspended in this attempt.
 struct WaitingChild {
   std::shared_ptr<const Suspension> suspension{};
@@ -43,8 +53,8 @@ struct WaitingChildren {
   }
   std::vector<WaitingChild> all{};  // The last one is shown to whoever decides.
   Sequence at = 0;                  // The newest record when the last one was suspended.
-  bool asks = false;                // They are the reason for the run's suspension.
-  std::set<RunId> resumed_here{};   // Nested runs whose ends this process passed to the callable.
+  bool asks = false;                // The run's suspension is for one of them.
+  std::set<RunId> taken{};          // Awaited runs that a call is just continuing.
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -111,10 +111,11 @@ class Run {
   [[nodiscard]] Trajectory trajectory(int attempt) const;
   [[nodiscard]] const Recovery* recovery(int attempt) const;
   void child_failed(int attempt, std::shared_ptr<const FailureContext> failure);
-  // Continues a nested run for which the parent's attempt was suspended (nested.cpp). Empty if none
-  // matches this call, which then starts a new run.
+  // Continues a nested run that the parent has waited for (nested.cpp); empty: none fits this call.
   static std::optional<Outcome> continue_child(const AgentCore& core, Call call,
                                                const RunOptions& options, bool* degraded);
+  // A call in this attempt has continued a nested run, and returns its end; null: it has finished.
+  static void hand_over(const Attempt& attempt, const RunId& child, const Error* error);
   // For Attempt (run_gates.cpp, propose.cpp, signals.cpp).
   Result<Permit> enter_call(int attempt, std::string_view tool, std::string_view endpoint,
                             bool retry);
@@ -297,7 +298,7 @@ class Run {
   void suspend_in_memory(const std::string& hash, const RecoveryAction& action,
                          std::optional<WallTime> expires);
   [[nodiscard]] Json suspension_fields(const RecoveryAction& action);
-  Input suspend_attempt();  // The attempt's wait outlasts the process.
+  Input suspend_attempt();  // Its wait, or a nested run's, outlasts the process.
   void suspend_with(const RecoveryAction& action, Json fields);
   // When the run ends or waits: removes its keys that are no longer needed.
   void tidy_keys(bool ended);
@@ -306,7 +307,8 @@ class Run {
   void child_suspended(int attempt, WaitingChild child);
   void note_child(const std::shared_ptr<const Suspension>& waiting);  // The caller holds mutex_.
   [[nodiscard]] bool child_waits() const noexcept;
-  Input wait_for_child();
+  void put_children(Json& fields);
+  [[nodiscard]] RecoveryAction ask_for_children();
   void tell_parent(const std::shared_ptr<const Suspension>& waiting);  // That this run waits.
   [[nodiscard]] std::optional<std::pair<RunId, AwaitedRun>> take_awaited(const AgentCore& core,
                                                                          const std::string& task,

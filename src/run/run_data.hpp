@@ -43,12 +43,8 @@ struct RareRunData {
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
   std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
   std::string proposed{};                 // … and the fingerprint of the step it judged.
-  std::optional<RecoveryAction> wait{};   // How the attempt asked to wait: sleep_until, wait …
-  bool waits_beside = false;              // … on a thread of a TaskGroup …
-  std::string awaited{};                  // … for which signal …
-  std::string sleep_place{};              // … or, for sleep_until, at which place.
-  WallTime::duration sleep_length{0};
-  std::map<std::string, int> sleeps{};  // How often the attempt slept, by its state.
+  std::vector<AskedWait> waits{};         // Those of its threads end the attempt together.
+  std::map<std::string, int> sleeps{};    // How often the attempt slept, by its state.
   // The records of signals' answers that this process has made.
   std::map<std::string, Sequence, std::less<>> answered{};
   std::string token{};         // Of a suspension that begins, until it is returned.

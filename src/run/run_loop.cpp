@@ -237,8 +237,7 @@ void Run::prepare_attempt() {
     b.made_extras->asking = {};
     b.made_extras->children.all.clear();
     b.made_extras->children.asks = false;
-    b.made_extras->wait.reset();
-    b.made_extras->sleep_place.clear();
+    b.made_extras->waits.clear();
     b.made_extras->sleeps.clear();
     b.made_extras->breaches.clear();
     b.made_extras->broken_return.reset();
@@ -268,13 +267,15 @@ Input Run::settle(Input result, bool out_of_time) {
   if (result == Input::succeeded && !data_->sticky && judges_return()) result = judge_return();
   if (!data_->sticky && has_store()) data_->sticky = refused_record();
   RareRunData* const beside = failed ? data_->made_extras.get() : nullptr;
-  if (beside != nullptr && beside->wait && beside->waits_beside && data_->sticky &&
-      data_->sticky->code == Errc::suspended) {
+  if (beside != nullptr && !beside->waits.empty() && data_->sticky &&
+      data_->sticky->code == Errc::suspended &&
+      std::all_of(beside->waits.begin(), beside->waits.end(),
+                  [](const AskedWait& wait) { return wait.beside; })) {
     data_->sticky.reset();  // Another thread's wait does not hide how the callable failed.
   }
   if (const std::optional<Error>& sticky = data_->sticky; sticky) {
     const RareRunData* extras = data_->made_extras.get();
-    if (sticky->code == Errc::suspended && extras != nullptr && extras->wait)
+    if (sticky->code == Errc::suspended && extras != nullptr && !extras->waits.empty())
       return suspend_attempt();
     give_back_permit();
     const std::string message = sticky->message();
@@ -294,7 +295,7 @@ Input Run::settle(Input result, bool out_of_time) {
     return Input::stopped;
   }
   if (result == Input::failed && child_waits() && !stop_token().stop_requested()) {
-    return wait_for_child();
+    return suspend_attempt();
   }
   if (result == Input::succeeded) {
     emit(EventKind::attempt_succeeded);

@@ -15,10 +15,11 @@ namespace detail {
 namespace {
 
 // Fields that the library writes itself and looks up by value.
-constexpr std::array<std::string_view, 19> own_fields{
-    "agent",     "version", "fingerprint",     "parts",        "label",          "parent", "key",
-    "arguments", "ticket",  "idempotency_key", "compensation", "reconciliation", "signal", "name",
-    "status",    "type",    "proposed",        "child",        "allowed_actions"};
+constexpr std::array<std::string_view, 23> own_fields{
+    "label",   "children",        "fingerprint",  "ticket", "parts",          "type",
+    "status",  "child",           "compensation", "key",    "signal",         "allowed_actions",
+    "version", "arguments",       "agent",        "name",   "reconciliation", "ended_child",
+    "signals", "idempotency_key", "proposed",     "parent", "sleeps"};
 
 bool is_own(std::string_view field) {
   return std::find(own_fields.begin(), own_fields.end(), field) != own_fields.end();

@@ -272,3 +272,77 @@ TEST_CASE("waking up is no retry that a gate could refuse", "[going on]") {
   REQUIRE(agent.resume_due().value().front().result.value() == 1);
   CHECK(gate->retries == std::vector<bool>{false, false, true});
 }
+
+TEST_CASE("waits of several threads end with the first of them", "[going on]") {
+  DurableKit kit;
+  const WallTime begin = kit.clock->wall_now();
+  const std::size_t later = GENERATE(0U, 1U);  // Which of the two asks last.
+  std::vector<std::function<void(Attempt&)>> waits{
+      [&](Attempt& attempt) { static_cast<void>(attempt.wait("paid", begin + 24h)); },
+      [&](Attempt& attempt) { attempt.sleep_for("nap", 20min); }};
+  std::swap(waits[1], waits[later]);
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            const auto paid = attempt.received("paid");
+                            if (paid) return paid->get<int>();
+                            std::promise<void> asked;
+                            TaskGroup group{attempt};
+                            group.start([&] {
+                              try {
+                                waits[0](attempt);
+                              } catch (const AttemptStopped&) {
+                                asked.set_value();
+                                throw;
+                              }
+                              asked.set_value();
+                            });
+                            group.start([&] {
+                              asked.get_future().wait();
+                              waits[1](attempt);
+                            });
+                            group.join();
+                            return -1;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  const auto result = agent.run(1, {.run_id = "r"});
+  CHECK_ERRC(Errc::suspended, result);
+  CHECK(*result.error().suspension()->until <= begin + 20min + 1ms);
+  SECTION("a signal") {
+    REQUIRE_OK(agent.signal("r", "paid", 7));
+    CHECK(agent.resume_due().value().at(0).result.value() == 7);
+  }
+  SECTION("a time") {
+    kit.clock->advance(21min);
+    CHECK(agent.due().value().size() == 1);
+  }
+}
+
+TEST_CASE("a sleep until a time is not over because another wait is", "[going on]") {
+  DurableKit kit;
+  int calls = 0;
+  const TriageAgent agent{[&](int, Attempt& attempt) {
+                            ++calls;
+                            std::promise<void> asked;
+                            TaskGroup group{attempt};
+                            group.start([&] {
+                              try {
+                                attempt.sleep_until(kit.clock->wall_now() + 10h);
+                              } catch (const AttemptStopped&) {
+                                asked.set_value();
+                                throw;
+                              }
+                              asked.set_value();
+                            });
+                            group.start([&] {
+                              asked.get_future().wait();
+                              attempt.sleep_for("nap", 20min);
+                            });
+                            group.join();
+                            return calls;
+                          },
+                          answers({RecoveryAction::escalate()}), kit.on_disk()};
+  CHECK_ERRC(Errc::suspended, agent.run(1, {.run_id = "r"}));
+  kit.clock->advance(21min);
+  CHECK_ERRC(Errc::suspended, agent.resume_due().value().at(0).result);
+  kit.clock->advance(11h);
+  CHECK(agent.resume_due().value().at(0).result.value() == 3);
+}

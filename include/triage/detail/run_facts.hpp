@@ -21,11 +21,12 @@ namespace triage::inline v0_1 {
 
 // A nested run that this one was suspended for.
 struct AwaitedRun {
-  std::string agent{};   // Its agent …
-  std::string task{};    // … its task's hash; empty: unknown …
-  std::string ticket{};  // … and its token's hash.
-  Json decision{};       // The action decided on for it; null: none.
-  std::string by{};      // Who decided.
+  std::string agent{};     // Its agent …
+  std::string task{};      // … its task's hash; empty: unknown …
+  std::string ticket{};    // … and its token's hash.
+  Json decision{};         // The action decided on for it; null: none.
+  std::string by{};        // Who decided.
+  Sequence handed_at = 0;  // The record of a call that was given its end; 0: none yet.
 };
 
 namespace detail {
@@ -60,6 +61,7 @@ struct RunFacts {
  private:
   void suspend(const Json& body);
   void go_on(const Json& body, WallTime time);
+  void serve(const Json& sleep, WallTime time);
 };
 
 }  // namespace detail
