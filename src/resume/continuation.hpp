@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace triage::inline v0_1::detail {
 
@@ -134,6 +135,8 @@ void restore_context(const Continuation& run, FailureContext& context);
 [[nodiscard]] Resumption decided(const RunId& child, RecoveryAction action, std::string who);
 // The nested run that a suspended run waits for; empty if there is none.
 [[nodiscard]] RunId awaited_child(const Json& suspended);
+// That one and the others of its attempt that wait.
+[[nodiscard]] std::vector<RunId> awaited_children(const Json& suspended);
 // A decision about a suspended run that record_decision() left to its program.
 [[nodiscard]] std::optional<Resumption> recorded_decision(const Continuation& run);
 // A decision that its process recorded but did not carry out before it died.

@@ -31,6 +31,17 @@ RunId awaited_child(const Json& suspended) {
   return child == suspended.end() ? RunId() : text_field(*child, "run");
 }
 
+std::vector<RunId> awaited_children(const Json& suspended) {
+  std::vector<RunId> children;
+  if (RunId child = awaited_child(suspended); !child.empty()) children.push_back(std::move(child));
+  const auto others = suspended.find("children");
+  if (others == suspended.end() || !others->is_array()) return children;
+  for (const Json& one : *others) {
+    if (RunId child = text_field(one, "run"); !child.empty()) children.push_back(std::move(child));
+  }
+  return children;
+}
+
 std::optional<Resumption> recorded_decision(const Continuation& run) {
   const Json& suspended = run.journal().suspended();
   if (!suspended.contains("decided_by") || !suspended.contains("then")) return std::nullopt;

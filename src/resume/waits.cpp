@@ -21,8 +21,27 @@ Result<JournalReading> read_suspended(CheckpointStore& store, const RunInfo& inf
   return run_catching([&] { return store.read_newest(info.id); });
 }
 
+// Deeper nesting is not looked through: damaged records may name each other.
+constexpr int deepest_nesting = 64;
+
+Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, int depth = 0);
+
+// When a run that waits for this nested one may continue because of it: nothing if it goes on
+// waiting, another process has it, or this store does not know it.
+std::optional<WallTime> child_due(CheckpointStore& store, const RunId& child, int depth) {
+  const auto info = run_catching([&] { return store.run(child); });
+  if (!info || info.value().owned) return std::nullopt;
+  const RunStatus status = info.value().status;
+  // Whether one that was cancelled or quarantined goes on is for a person to say.
+  if (status == RunStatus::cancelled || status == RunStatus::poisoned) return std::nullopt;
+  if (status != RunStatus::suspended) return info.value().updated;
+  if (depth >= deepest_nesting) return std::nullopt;
+  const auto waiting = waiting_run(store, info.value(), depth + 1);
+  return waiting ? std::optional(waiting.value().until) : std::nullopt;
+}
+
 // How a suspended run waits. Errors: the store's; Errc::corrupt.
-Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
+Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, int depth) {
   TRIAGE_TRY(reading, read_suspended(store, info));
   const auto newest =
       std::find_if(reading.records.rbegin(), reading.records.rend(),
@@ -41,6 +60,11 @@ Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info) {
   for (const std::string& signal : signals) {
     TRIAGE_TRY(sent, read_signal(store, info.id, signal));
     if (sent) waiting.until = std::min(waiting.until, info.updated);
+  }
+  if (!body.contains("waiting")) return outcome::success(std::move(waiting));
+  for (const RunId& child : awaited_children(body)) {
+    const auto due = child_due(store, child, depth);
+    if (due) waiting.until = std::min(waiting.until, *due);
   }
   return outcome::success(std::move(waiting));
 }

@@ -94,11 +94,11 @@ TEST_CASE("a run waits while its nested run is continued elsewhere", "[nested]")
     CHECK(*again.error().suspension()->until == before + std::chrono::seconds(1));
   };
   REQUIRE_OK(inner.decide(waiting.error().suspension()->inner->token, RecoveryAction::retry()));
-  const auto due = outer.resume_due();  // Waits for the rest of the second.
+  const auto due = outer.resume_due();  // It has ended, so there is nothing to wait for.
   REQUIRE_OK(due);
   REQUIRE(due.value().size() == 1);
   CHECK(due.value().front().result.value() == "order done");
-  CHECK(nested.kit.clock->wall_now() >= before + std::chrono::seconds(1));
+  CHECK(nested.kit.clock->wall_now() < before + std::chrono::seconds(1));
 }
 
 TEST_CASE("a decision for a nested run that is just held by somebody is not lost", "[nested]") {

@@ -168,3 +168,48 @@ TEST_CASE("a nested run that is gone does not hide the one begun instead", "[nes
   CHECK(result.value() == 2);
   CHECK(charging.inner_runs() == 1);
 }
+
+TEST_CASE("a run is due when its nested run need not wait any more", "[nested]") {
+  Charging charging;
+  const TriageAgent inner{[&](const std::string&, Attempt& attempt) {
+                            const auto paid =
+                                attempt.wait("paid", charging.kit.clock->wall_now() + 24h);
+                            return paid ? paid->get<int>() : -1;
+                          },
+                          answers({RecoveryAction::escalate()}), charging.options("inner")};
+  const TriageAgent middle{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                             return inner.run("job", {.parent = &attempt});
+                           },
+                           answers({RecoveryAction::escalate()}), charging.options("middle")};
+  const TriageAgent outer{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            return middle.run("job", {.parent = &attempt});
+                          },
+                          answers({RecoveryAction::escalate()}), charging.options("outer")};
+  const auto waiting = outer.run("x", {.run_id = "o"});
+  REQUIRE(waiting.error().suspension()->inner->inner);
+  CHECK(outer.due().value().empty());
+  REQUIRE_OK(inner.signal(waiting.error().suspension()->inner->inner->run_id, "paid", 5));
+  SECTION("because its signal was sent") {}
+  SECTION("because it has ended") { REQUIRE(inner.resume_due().value().size() == 1); }
+  const auto due = outer.resume_due().value();
+  REQUIRE(due.size() == 1);
+  CHECK(due.front().result.value() == 5);
+}
+
+TEST_CASE("a decision about the innermost of three runs reaches the outermost", "[nested]") {
+  Charging charging;
+  const auto inner = charging.inner();
+  const TriageAgent middle{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                             return inner.run("job", {.parent = &attempt});
+                           },
+                           answers({RecoveryAction::escalate()}), charging.options("middle")};
+  const TriageAgent outer{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            return middle.run("job", {.parent = &attempt});
+                          },
+                          answers({RecoveryAction::escalate()}), charging.options("outer")};
+  const auto waiting = outer.run("x", {.run_id = "o"});
+  REQUIRE_OK(
+      inner.decide(waiting.error().suspension()->inner->inner->token, RecoveryAction::retry()));
+  CHECK(outer.resume_run("o").value() == 1);
+  CHECK(charging.charged == 1);
+}
