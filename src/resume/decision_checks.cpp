@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "resume/decision_checks.hpp"
 
+#include "resume/continuation.hpp"
+#include "run/rollback_target.hpp"
 #include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
 
@@ -45,18 +47,46 @@ Result<void> check_not_expired(const std::optional<WallTime>& expires, Clock& cl
 Result<void> check_fits(const Journal& journal, const RecoveryAction& action,
                         const Result<void>& fallback_fits) {
   if (action.kind == RecoveryAction::Kind::fallback) return fallback_fits;
-  const RollbackTarget& target = action.target;
-  if (action.kind != RecoveryAction::Kind::rollback || target.or_start) return outcome::success();
-  bool found = true;
-  if (target.kind == RollbackTarget::Kind::label) {
-    found = journal.find_label(target.name).has_value();
-  } else if (target.kind == RollbackTarget::Kind::checkpoint) {
-    const auto id = parse_checkpoint_id(target.name);
-    found = id && id.value().run == journal.run() && journal.find(id.value().sequence);
+  if (action.kind != RecoveryAction::Kind::rollback || action.target.or_start) {
+    return outcome::success();
   }
-  if (found) return outcome::success();
-  return Error{Errc::invalid_argument, "run \"" + journal.run() + "\" has no checkpoint \"" +
-                                           printable(target.name) + "\" to roll back to"};
+  std::string problem;
+  if (find_position(journal, journal.run(), action.target, &problem)) return outcome::success();
+  return Error{Errc::invalid_argument,
+               "run \"" + journal.run() + "\" cannot be rolled back: " + problem};
+}
+
+Result<void> check_in_time(const RecoveryAction& action, const std::optional<WallTime>& deadline,
+                           WallTime now) {
+  if (!reruns(action.kind) || action.delay <= Duration::zero() || !deadline) {
+    return outcome::success();
+  }
+  const Duration left = std::max(WallTime::duration::zero(), *deadline - now);
+  if (action.delay < left) return outcome::success();
+  const auto seconds = [](Duration duration) {
+    return std::to_string(std::chrono::ceil<std::chrono::seconds>(duration).count()) + " s";
+  };
+  return Error{Errc::invalid_argument, std::string(to_string(action.kind)) + " after " +
+                                           seconds(action.delay) +
+                                           " would begin after the deadline in " + seconds(left)};
+}
+
+// Of a run that was suspended for another one, the innermost is asked.
+Result<void> check_for_child(CheckpointStore& store, const RunId& child,
+                             const RecoveryAction& action, Clock& clock) {
+  constexpr int deepest_nesting = 64;
+  RunId run = child;
+  for (int depth = 0; depth < deepest_nesting; ++depth) {
+    const auto reading = run_catching([&] { return store.read_newest(run); });
+    if (!reading || reading.value().info.status != RunStatus::suspended) break;
+    const auto journal = Journal::fold(reading.value());
+    if (!journal || !journal.value().suspended().is_object()) break;
+    run = awaited_child(journal.value().suspended());
+    if (!run.empty()) continue;
+    TRIAGE_TRYV(check_fits(journal.value(), action));
+    return check_in_time(action, terms_of(reading.value()).deadline, clock.wall_now());
+  }
+  return outcome::success();
 }
 
 Result<void> check_safe(const AgentCore& core, RunData& data, const RecoveryAction& action) {

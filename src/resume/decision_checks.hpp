@@ -21,10 +21,17 @@ namespace triage::inline v0_1::detail {
 [[nodiscard]] Result<void> check_not_expired(
     const std::optional<WallTime>& expires, Clock& clock,
     std::string_view what_now = "resume_run goes on without a decision");
-// Refuses a rollback to a missing checkpoint, and a fallback that does not fit. action: what the
-// run itself will do, which differs from what was decided if that is for a nested run.
+// Refuses a rollback that leads nowhere, and a fallback that does not fit. action: what the run
+// itself will do, which differs from what was decided if that is for a nested run.
 [[nodiscard]] Result<void> check_fits(const Journal& journal, const RecoveryAction& action,
                                       const Result<void>& fallback_fits = outcome::success());
+// Refuses an attempt that would begin after the deadline.
+[[nodiscard]] Result<void> check_in_time(const RecoveryAction& action,
+                                         const std::optional<WallTime>& deadline, WallTime now);
+// Both checks for a decision about a nested run, as far as the records of this store tell: whether
+// a fallback fits only its agent knows.
+[[nodiscard]] Result<void> check_for_child(CheckpointStore& store, const RunId& child,
+                                           const RecoveryAction& action, Clock& clock);
 // Checks strict_idempotency.
 [[nodiscard]] Result<void> check_safe(const AgentCore& core, RunData& data,
                                       const RecoveryAction& action);

@@ -29,14 +29,40 @@ Error ended(CheckpointStore& store, const RunInfo& info) {
           "run \"" + info.id + "\" has ended: " + text_field(body, "detail")};
 }
 
-Result<ContinuationPtr> open_awaited(const AgentCore& core, const RunId& id,
+// Whether a fallback is a value of the nested agent.
+Result<void> fallback_fits(Call call, const RecoveryAction& action) {
+  if (action.kind != RecoveryAction::Kind::fallback) return outcome::success();
+  std::string why = "it has no value";
+  try {
+    if (action.value && call.table->put_result(call.frame, *action.value)) {
+      return outcome::success();
+    }
+  } catch (...) {
+    why = current_exception_text();
+  }
+  return Error{Errc::invalid_argument, "the fallback cannot be the agent's result: " + why};
+}
+
+// The nested run goes on waiting, and with it the run around it.
+Result<ContinuationPtr> refuse_decision(const AgentCore& core, const RunId& id,
+                                        const RunOptions& options, const Error& why) {
+  auto waiting = open_unless_waiting(core, id, {.run = options});
+  if (waiting || !waiting.error().suspension()) return waiting;
+  auto again = std::make_shared<Suspension>(*waiting.error().suspension());
+  again->message += " (the decision was refused: " + why.detail + ")";
+  return Error{Errc::suspended, again->message, nullptr, again};
+}
+
+Result<ContinuationPtr> open_awaited(const AgentCore& core, const RunId& id, Call call,
                                      const AwaitedRun& awaited, const RunOptions& options) {
   if (!awaited.decision.is_null() && !awaited.ticket.empty()) {
-    auto decided = open_by_ticket(core, awaited.ticket, action_from(awaited.decision),
-                                  outcome::success(), {.who = awaited.by, .run = options});
-    // Otherwise it was already decided there.
+    const RecoveryAction action = action_from(awaited.decision);
+    auto decided = open_by_ticket(core, awaited.ticket, action, fallback_fits(call, action),
+                                  {.who = awaited.by, .run = options});
     if (decided) return decided;
     const Errc code = decided.error().code;
+    if (code == Errc::invalid_argument) return refuse_decision(core, id, options, decided.error());
+    // Otherwise it was already decided there.
     if (code != Errc::conflict && code != Errc::not_found) return decided;
   }
   const auto store = store_of(core, options);
@@ -70,7 +96,7 @@ std::optional<Outcome> Run::continue_child(const AgentCore& core, Call call,
   RunOptions own = options;
   while (const auto awaited = parent.take_awaited(core, task, options.run_id)) {
     own.run_id = awaited->first;
-    auto opened = open_awaited(core, awaited->first, awaited->second, own);
+    auto opened = open_awaited(core, awaited->first, call, awaited->second, own);
     if (opened) {
       opened.value()->options.run_id = awaited->first;
       opened.value()->options.parent = options.parent;

@@ -177,6 +177,12 @@ Result<RunId> record_decision(CheckpointStore& store, std::string_view token,
   if (!fits) return unknown_token();
   const Resumption decision = decided(awaited_child(held.journal.suspended()), action, options.who);
   TRIAGE_TRYV(check_fits(held.journal, *decision.action));
+  Clock& clock = clock_of(options);
+  TRIAGE_TRYV(check_in_time(*decision.action, time_field(held.journal.suspended(), "deadline_ms"),
+                            clock.wall_now()));
+  if (!decision.child.is_null()) {
+    TRIAGE_TRYV(check_for_child(store, decision.child["run"], action, clock));
+  }
   TRIAGE_TRYV(claim_ticket(store, hash, stored, options.who));
   const bool at_once = action.kind == RecoveryAction::Kind::abort && !may_owe_undoing(held.journal);
   TRIAGE_TRYV(at_once ? abort_now(held, action, options.who)

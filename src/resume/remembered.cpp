@@ -57,6 +57,12 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
     const WaitingChildren& children = run.data->extras().children;
     decision = decided(children.asks ? children.shown()->run_id : RunId(), action, options.who);
     TRIAGE_TRYV(check_fits(run.data->journal, *decision.action, fits));
+    std::optional<TimePoint> until = options.run.deadline;
+    if (!until) until = run.options.deadline;
+    if (until) {
+      TRIAGE_TRYV(
+          check_in_time(*decision.action, wall_time(*core.clock, *until), core.clock->wall_now()));
+    }
     return check_safe(core, *run.data, *decision.action);
   }));
   TRIAGE_TRYV(check_task_of(core, hash, waiting));

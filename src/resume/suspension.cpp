@@ -313,6 +313,12 @@ static Result<ContinuationPtr> open_kept(const AgentCore& core,
   if (!expected.empty() && expected != hash) return unknown_token();
   Resumption decision = decided(awaited_child(suspended), std::move(action), options.who);
   TRIAGE_TRYV(check_fits(journal, *decision.action, fits));
+  TRIAGE_TRYV(
+      check_in_time(*decision.action, taken.value()->terms().deadline, core.clock->wall_now()));
+  if (!decision.child.is_null()) {
+    TRIAGE_TRYV(check_for_child(*store, decision.child["run"],
+                                action_from(decision.child["action"]), *core.clock));
+  }
   if (auto unsafe = unsafe_now(*taken.value(), *decision.action)) {
     return Error{Errc::invalid_argument, *std::move(unsafe)};
   }

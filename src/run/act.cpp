@@ -4,12 +4,10 @@
 #include "base/run_catching.hpp"
 #include "evidence/findings.hpp"
 #include "resume/continuation.hpp"
+#include "run/rollback_target.hpp"
 #include "run/run.hpp"
 #include "triage/detail/call.hpp"
-#include "triage/detail/counted.hpp"
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -161,13 +159,7 @@ Sequence Run::target_sequence() const {
 Input Run::find_target() {
   Situation& s = data_->situation();
   std::string problem;
-  s.target = find_position(s.action.target, &problem);
-  // A state that relies on an undone effect cannot be restored, whoever chose it.
-  if (s.target && data_->journal.claims_undone(*s.target)) {
-    problem = "checkpoint " + to_string(data_->journal.info(*s.target).id) +
-              " is behind an effect that has been undone since";
-    s.target.reset();
-  }
+  s.target = find_position(data_->journal, id(), s.action.target, &problem);
   if (!s.target && !s.action.target.or_start) return refuse_action(std::move(problem));
   return Input::done;
 }
@@ -220,62 +212,6 @@ void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
   } else {
     b.journal.start_over();
   }
-}
-
-namespace {
-
-// True if a default rollback led here, or to an older checkpoint with as many steps: replaying from
-// there would only repeat the failure.
-bool has_been_tried(const Journal& journal, const Journal::Position& candidate) {
-  const std::set<Sequence>& used = journal.rolled_back_to();
-  return std::any_of(used.begin(), used.upper_bound(candidate.seq), [&](Sequence target) {
-    const auto position = journal.find(target);
-    return position && journal.positions()[*position].steps == candidate.steps;
-  });
-}
-
-}  // namespace
-
-std::optional<std::size_t> Run::find_position(const RollbackTarget& target, std::string* problem) {
-  const Journal& journal = data_->journal;
-  const auto& branch = journal.branch();
-  const auto& positions = journal.positions();
-  switch (target.kind) {
-    case RollbackTarget::Kind::label: {
-      auto found = journal.find_label(target.name);
-      if (!found) *problem = "no checkpoint is labelled \"" + printable(target.name) + "\"";
-      return found;
-    }
-    case RollbackTarget::Kind::checkpoint: {
-      const auto id = parse_checkpoint_id(target.name);
-      std::optional<std::size_t> found;
-      if (id && id.value().run == this->id()) {
-        found = journal.find(id.value().sequence);
-      }
-      if (!found) *problem = "this run has no checkpoint \"" + printable(target.name) + "\"";
-      return found;
-    }
-    case RollbackTarget::Kind::latest:
-    case RollbackTarget::Kind::back: {
-      const auto back = target.kind == RollbackTarget::Kind::latest
-                            ? std::size_t{0}
-                            : static_cast<std::size_t>(std::max(target.back, 0));
-      if (back < branch.size()) return branch[branch.size() - 1 - back];
-      *problem = branch.empty() ? "there is no checkpoint"
-                                : "this run has only " + counted(branch.size(), "checkpoint");
-      return std::nullopt;
-    }
-    case RollbackTarget::Kind::last_good: break;
-  }
-  for (std::size_t i = branch.size(); i-- > 0;) {
-    if (!positions[branch[i]].failed && !has_been_tried(journal, positions[branch[i]]) &&
-        !journal.claims_undone(branch[i])) {
-      return branch[i];
-    }
-  }
-  *problem = branch.empty() ? "there is no checkpoint"
-                            : "no good checkpoint is left that has not been tried";
-  return std::nullopt;
 }
 
 Input Run::resume(const Situation& s) {

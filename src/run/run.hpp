@@ -360,8 +360,6 @@ class Run {
   Input end_run();
   Input find_target();
   Input learn_target();
-  [[nodiscard]] std::optional<std::size_t> find_position(const RollbackTarget& target,
-                                                         std::string* problem);
   [[nodiscard]] Sequence target_sequence() const;
   [[nodiscard]] std::optional<std::size_t> failed_step() const;
   // Instead of a sleep longer than Limits::max_wait, if the store is durable (waits.cpp).

@@ -117,6 +117,23 @@ TEST_CASE("a token is refused with a typed error, and nothing is lost", "[suspen
   }
 }
 
+TEST_CASE("a decision that cannot be carried out does not use up its token", "[suspension]") {
+  Kit kit;
+  const AgentOptions options = GENERATE(true, false) ? kit.options() : kit.bare();
+  const TriageAgent agent{&fails_once, answers({asking()}), options};
+  RunOptions limited{.run_id = "r"};
+  limited.deadline = kit.clock->now() + std::chrono::seconds(5);
+  const std::string token = token_of(agent.run("x", limited));
+  const auto refused = agent.decide(
+      token, RecoveryAction::rollback({.kind = RollbackTarget::Kind::back, .back = 50}));
+  CHECK_ERRC(Errc::invalid_argument, refused);
+  CHECK_THAT(refused.error().detail, ContainsSubstring("this run has only 1 checkpoint"));
+  const auto late = agent.decide(token, RecoveryAction::retry("", std::chrono::hours(1)));
+  CHECK_ERRC(Errc::invalid_argument, late);
+  CHECK_THAT(late.error().detail, ContainsSubstring("after the deadline in 5 s"));
+  CHECK(agent.decide(token, RecoveryAction::retry()).value() == 2);
+}
+
 TEST_CASE("a token is bound to its agent", "[suspension]") {
   Kit kit;
   const TriageAgent agent{&fails_once, answers({asking()}), kit.options()};

@@ -2,6 +2,7 @@
 // What becomes of nested runs that wait while the run around them goes on: each is done once, and
 // its end is given to one call.
 #include "resume/nested.hpp"
+#include "triage/operations.hpp"
 #include "triage/policies/risk_guard.hpp"
 
 #include <memory>
@@ -212,4 +213,33 @@ TEST_CASE("a decision about the innermost of three runs reaches the outermost", 
       inner.decide(waiting.error().suspension()->inner->inner->token, RecoveryAction::retry()));
   CHECK(outer.resume_run("o").value() == 1);
   CHECK(charging.charged == 1);
+}
+
+TEST_CASE("a decision that a nested run cannot carry out changes nothing", "[nested]") {
+  Charging charging;
+  int refunded = 0;
+  const auto inner = charging.inner();
+  AgentOptions options = charging.options("outer");
+  options.compensations = {{"refund", [&] { ++refunded; }}};
+  const TriageAgent outer{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            attempt.effect("fee", [] { return 1; }, {.compensate = "refund"});
+                            return inner.run("job", {.parent = &attempt});
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  std::string token = token_of(outer.run("x", {.run_id = "o"}));
+  SECTION("it has no such checkpoint") {
+    const auto nowhere =
+        RecoveryAction::rollback({.kind = RollbackTarget::Kind::label, .name = "nope"});
+    CHECK_ERRC(Errc::invalid_argument, outer.decide(token, nowhere));
+    CHECK_ERRC(Errc::invalid_argument, record_decision(*charging.kit.store, token, nowhere));
+  }
+  SECTION("the value is none of its agent's") {
+    const auto again = outer.decide(token, RecoveryAction::fallback("five"));
+    CHECK_ERRC(Errc::suspended, again);  // Only the nested agent knows that.
+    CHECK_THAT(again.error().detail,
+               Catch::Matchers::ContainsSubstring("the decision was refused"));
+    token = token_of(again);
+  }
+  CHECK(outer.decide(token, RecoveryAction::retry()).value() == 1);
+  CHECK(refunded == 0);
 }
