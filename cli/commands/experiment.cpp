@@ -182,7 +182,10 @@ std::function<ExitStatus()> experiment(CLI::App& arguments) {
       ->check(not_empty());
   arguments.add_option("--svg", given->svg, "Write a picture of success to this file.")
       ->check(not_empty());
-  arguments.add_option("--store", given->store, store_help)->check(not_empty());
+  arguments
+      .add_option("--store", given->store,
+                  store_help + std::string(" Default: triage/runs.db in the state folder."))
+      ->check(not_empty());
   arguments.add_flag("--again", given->again,
                      "Forget how far this experiment got, and start over.");
   arguments.add_flag("--check", given->check, "Only say whether the file is sound.");

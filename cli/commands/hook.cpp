@@ -40,6 +40,11 @@ bool is_supervised() { return std::getenv("TRIAGE_SOCKET") != nullptr; }
 
 // A call that must happen once: its intent is durable before the call is allowed.
 Result<GuardVerdict> ask_effect(const HookEvent& event) {
+  if (!is_supervised()) {
+    return Error{Errc::not_found,
+                 "--once needs `triage run` around the program: nothing else "
+                 "knows what was done before"};
+  }
   TRIAGE_TRY(client, SupervisorClient::connect());
   const auto answer = client.ask({{"effect", effect_of(event)}});
   if (!answer) {
@@ -58,14 +63,12 @@ Result<GuardVerdict> ask_effect(const HookEvent& event) {
 Result<GuardVerdict> judge(const HookArguments& given, const HookEvent& event) {
   const GuardVerdict verdict = given.guard == "none" ? GuardVerdict{} : judge_call(event);
   if (!is_once(given, event) || is_denied(event, verdict)) return outcome::success(verdict);
-  if (!is_supervised()) {
-    return Error{Errc::not_found,
-                 "--once needs `triage run` around the program: nothing else "
-                 "knows what was done before"};
-  }
   // Also before a person is asked: nobody reports a yes to us, and the call is made.
-  TRIAGE_TRY(effect, ask_effect(event));
-  return outcome::success(effect.kind == GuardVerdict::Kind::allow ? verdict : effect);
+  const Result<GuardVerdict> effect = ask_effect(event);
+  if (!effect && given.on_error == "block") return effect.error();
+  if (!effect) report(effect.error());  // The guard's judgement stays.
+  const bool allowed = !effect || effect.value().kind == GuardVerdict::Kind::allow;
+  return outcome::success(allowed ? verdict : effect.value());
 }
 
 // If the program's events are read, the step is already recorded.

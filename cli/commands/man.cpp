@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -97,17 +99,19 @@ ExitStatus print_page(const CLI::App& root, const std::vector<std::string>& word
 }
 
 ExitStatus write_pages(const CLI::App& root, const std::string& folder) {
-  bool written = true;
+  int why = 0;
   for_each_command(root, "", [&](const CLI::App& app, const std::string& path) {
     std::string name = "triage" + (path.empty() ? "" : "-" + path);
     std::replace(name.begin(), name.end(), ' ', '-');
+    errno = 0;
     std::ofstream file(folder + "/" + name + ".1");
     file << page_of(app, path);
     file.close();
-    written = written && file;
+    if (!file && why == 0) why = errno == 0 ? EIO : errno;
   });
-  if (written) return ExitStatus::done;
-  return report({Errc::io, "not every page could be written to " + printable(folder)});
+  if (why == 0) return ExitStatus::done;
+  return report({Errc::io, "not every page could be written to " + printable(folder) + ": " +
+                               std::strerror(why)});
 }
 
 }  // namespace
@@ -121,7 +125,7 @@ std::function<ExitStatus()> man(CLI::App& arguments) {
   arguments.add_option("COMMAND", given->words, "The command, as in `triage man checkpoint list`.");
   arguments
       .add_option("--into", given->folder,
-                  "Writes the pages of all commands into this folder instead.")
+                  "Writes the pages of all commands into this folder, which must exist, instead.")
       ->check(not_empty());
   arguments.footer("Example: triage man run | man -l -");
   return [given, &arguments] {

@@ -36,9 +36,10 @@ void declare_policy(CLI::App& arguments, PolicyArguments& given) {
       ->required();
   arguments.add_option("--allow", given.own,
                        "Names of strategies that your program adds to its registry.");
-  arguments.add_option("--max-attempts", given.limits.max_attempts, "Limits::max_attempts.");
+  arguments.add_option("--max-attempts", given.limits.max_attempts,
+                       "At most so many attempts in all. Default: 20.");
   arguments.add_option("--max-attempts-per-type", given.limits.max_attempts_per_type,
-                       "Limits::max_attempts_per_type.");
+                       "At most so many after failures of one type. Default: 10.");
   arguments.add_flag("--json", given.json, "Print one JSON document.");
 }
 

@@ -64,9 +64,9 @@ std::function<ExitStatus()> replay(CLI::App& arguments) {
   arguments.add_option("--policy", given->policy, "A policy document in JSON or YAML.")
       ->check(not_empty());
   arguments.add_option("--max-attempts", given->options.limits.max_attempts,
-                       "Limits::max_attempts.");
+                       "At most so many attempts in all. Default: 20.");
   arguments.add_option("--max-attempts-per-type", given->options.limits.max_attempts_per_type,
-                       "Limits::max_attempts_per_type.");
+                       "At most so many after failures of one type. Default: 10.");
   declare_confirm(arguments, given->confirm);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(

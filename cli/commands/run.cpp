@@ -164,12 +164,14 @@ ExitStatus run_command(const RunArguments& given) {
 void declare_limits(CLI::App& arguments, RunArguments& given) {
   arguments
       .add_option("--timeout", given.timeout,
-                  "How long one attempt may take (\"10m\"); then SIGTERM, later SIGKILL. 0s: no "
-                  "limit.")
+                  "How long one attempt may take (\"10m\"); then SIGTERM, later SIGKILL. "
+                  "Default: no limit.")
       ->check(not_empty());
   arguments
-      .add_option("--idle-timeout", given.idle_timeout,
-                  "How long one attempt may go without any output. 0s: no limit.")
+      .add_option(
+          "--idle-timeout", given.idle_timeout,
+          "How long one attempt may go without output, a report or a heartbeat. Default: no "
+          "limit.")
       ->check(not_empty());
   arguments.add_option("--kill-after", given.kill_after, "From SIGTERM to SIGKILL. Default: 5s.")
       ->check(not_empty());
@@ -202,6 +204,7 @@ void declare_redaction(CLI::App& arguments, RunArguments& given) {
       .add_option("--redact-pattern", given.redact_patterns,
                   "Also what this RE2 expression matches, or its first group. May be repeated.")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all()
       ->check(not_empty());
 }

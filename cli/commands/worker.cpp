@@ -177,6 +177,11 @@ ExitStatus work(const WorkerArguments& given) {
 std::function<ExitStatus()> worker(CLI::App& arguments) {
   auto given = std::make_shared<WorkerArguments>();
   declare_session(arguments, given->session);
+  arguments.remove_option(arguments.get_option("--exit-status"));  // A worker has one of its own.
+  arguments.get_option("--max-wait")
+      ->description(
+          "A longer wait suspends the run, which a worker continues when it is due. "
+          "0s: none does. Default: that of the run.");
   arguments.add_option("--poll", given->poll,
                        "How often the store is asked for runs whose supervisor is gone, and, where "
                        "it cannot wake this worker, for due ones. Default: 1s.");

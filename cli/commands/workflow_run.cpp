@@ -303,7 +303,10 @@ std::function<ExitStatus()> workflow_run(CLI::App& arguments) {
   auto given = std::make_shared<WorkflowRunArguments>();
   arguments.add_option("FILE", given->file, "The workflow, in YAML or JSON; - for standard input.")
       ->required();
-  arguments.add_option("--store", given->store, store_help)->check(not_empty());
+  arguments
+      .add_option("--store", given->store,
+                  store_help + std::string(" Default: triage/runs.db in the state folder."))
+      ->check(not_empty());
   arguments
       .add_option("--run", given->run,
                   "The run's id: one that is stored goes on, and repeats nothing that has "

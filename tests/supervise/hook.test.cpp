@@ -54,6 +54,19 @@ TEST_CASE("a shell is no risk, what it is asked for is, and what is written to f
   CHECK(decision(hook(shop, write.dump())) == "none");
 }
 
+TEST_CASE("a call that should happen once is judged by the guard also where no run remembers it",
+          "[hook]") {
+  const Workshop shop;
+  const std::string risky = call("delete_account", "all of them");
+  const std::string once = "--once delete_account";
+  const Printed judged = hook(shop, risky, once);
+  CHECK(judged.status == 0);
+  CHECK(decision(judged) == decision(hook(shop, risky)));
+  CHECK_THAT(judged.error, Catch::Matchers::ContainsSubstring("--once needs `triage run`"));
+  CHECK(hook(shop, risky, once + " --on-error block").status == 2);
+  CHECK(hook(shop, risky, once + " --guard none").out.empty());
+}
+
 TEST_CASE("a risky call is asked about, or denied where nobody can be asked", "[hook]") {
   const Workshop shop;
   const Printed claude = hook(shop, call("delete_account", "all of them"));

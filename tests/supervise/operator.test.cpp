@@ -163,6 +163,9 @@ TEST_CASE("completions and manual pages know every command", "[run]") {
              ContainsSubstring(".SH NAME\ntriage\\-checkpoint\\-list \\- "));
   CHECK_THAT(run_program({TRIAGE_COMMAND, "man", "run"}).out, ContainsSubstring("\\-\\-timeout"));
   CHECK(run_program({TRIAGE_COMMAND, "man", "nothing"}).status == 1);
+  const Printed nowhere = run_program({TRIAGE_COMMAND, "man", "--into", shop.file("nowhere")});
+  CHECK(nowhere.status == 9);
+  CHECK_THAT(nowhere.error, ContainsSubstring("No such file or directory"));
 }
 
 TEST_CASE("a run that waits for a signal names it wherever it is told of", "[run][operator]") {

@@ -218,6 +218,9 @@ TEST_CASE("a pattern of one's own holds for the whole run, whoever goes on with 
 
 TEST_CASE("a pattern that is none ends the command before anything runs", "[redaction]") {
   const Workshop shop;
+  // Directly before "--" it takes nothing of the command.
+  CHECK(shop.run({"--run", "s", "--redact-pattern", "member (\\d+)"}, {"sh", "-c", "exit 0"})
+            .status == 0);
   const Printed refused = shop.run({"--redact-pattern", "(a"}, {"echo", "ran"});
   CHECK(refused.status == 2);
   CHECK(refused.out.empty());
