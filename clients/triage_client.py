@@ -205,7 +205,8 @@ class Supervisor:
             try:
                 returned = function(answer["idempotency_key"])
             except NotDone as error:
-                cause = str(error)[:100_000].encode(errors="replace").decode()  # So that it can be read.
+                # So that it can be read: halves of surrogate pairs become U+FFFD.
+                cause = str(error)[:100_000].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
                 own.send({"effect_not_done": {"key": key, "cause": cause}})
                 try:
                     own.hear()

@@ -24,16 +24,15 @@ namespace {
 using Weights = std::array<double, detail::signal_count>;
 using detail::Candidate;
 using detail::Signal;
+using detail::TalkKind;
 
 constexpr double pull = 0.03;  // Towards the assumed weights; needed with little data.
 constexpr int repetitions = 5;
 
-enum class Kind { among_agents, in_service, under_leader };
-
 struct Labelled {
   std::vector<Candidate> candidates{};
   std::optional<std::size_t> right{};  // Among the candidates; none: the step to blame is not one.
-  Kind kind = Kind::among_agents;
+  TalkKind kind = TalkKind::among_agents;
 };
 
 struct Setting {
@@ -45,30 +44,30 @@ struct Setting {
 
 // Which signals count among agents, which in a service. Others (apologies, objections, empty
 // results, repeated words, the share of a known answer) did not help on held-out runs.
-bool counts(Signal signal, Kind kind) {
+bool counts(Signal signal, TalkKind kind) {
   switch (signal) {
     case Signal::order:
     case Signal::raised: return true;
     case Signal::asks:
     case Signal::claims:
-    case Signal::first_change: return kind == Kind::in_service;
+    case Signal::first_change: return kind == TalkKind::in_service;
     case Signal::states:
     case Signal::searches:
-    case Signal::futile: return kind == Kind::under_leader;
+    case Signal::futile: return kind == TalkKind::under_leader;
     case Signal::assumes:
     case Signal::idle:
-    case Signal::answer: return kind != Kind::in_service;
-    default: return kind == Kind::among_agents;
+    case Signal::answer: return kind != TalkKind::in_service;
+    default: return kind == TalkKind::among_agents;
   }
 }
 
 // The prior weights. They stay where the training runs say nothing.
-Weights assumed(Kind kind) {
+Weights assumed(TalkKind kind) {
   Weights weights{};
   const auto at = [&](Signal signal) -> double& {
     return weights[static_cast<std::size_t>(signal)];
   };
-  if (kind == Kind::in_service) return weights;
+  if (kind == TalkKind::in_service) return weights;
   at(Signal::futile) = 1.0;
   at(Signal::order) = -0.3;
   at(Signal::idle) = -1.0;
@@ -83,7 +82,7 @@ std::vector<double> likely(const Labelled& run, const Weights& weights, double s
 }
 
 // Gradient ascent (Adam) on the log likelihood, with a Gaussian prior around the assumed weights.
-Weights fit(const std::vector<const Labelled*>& runs, const Setting& setting, Kind kind) {
+Weights fit(const std::vector<const Labelled*>& runs, const Setting& setting, TalkKind kind) {
   const Weights prior = assumed(kind);
   Weights weights = prior;
   Weights mean{};
@@ -129,7 +128,7 @@ struct LeftOut {
 
 // Holds out every run once per repetition, in folds drawn with a fixed seed.
 std::vector<LeftOut> leave_out(const std::vector<const Labelled*>& runs, const Setting& setting,
-                               Kind kind) {
+                               TalkKind kind) {
   std::vector<LeftOut> all;
   std::uint64_t state = 1;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
@@ -203,23 +202,21 @@ struct Learnt {
   double sharpness = 1;
 };
 
-Learnt built_in(Kind kind) {
-  const detail::TalkWeights& all = detail::built_in_talk_weights();
-  const auto& [weights, sharpness] =
-      kind == Kind::in_service     ? std::pair(all.in_service, all.sharpness_in_service)
-      : kind == Kind::under_leader ? std::pair(all.under_leader, all.sharpness_under_leader)
-                                   : std::pair(all.among_agents, all.sharpness_among_agents);
-  Learnt learnt{.sharpness = sharpness};
-  std::copy(weights.begin(), weights.end(), learnt.weights.begin());
+Learnt built_in(TalkKind kind) {
+  const detail::TalkWeights& weights = detail::built_in_talk_weights(kind);
+  Learnt learnt{.sharpness = weights.sharpness};
+  std::copy(weights.of.begin(), weights.of.end(), learnt.weights.begin());
   return learnt;
 }
 
-Learnt learn(const char* name, const std::vector<Labelled>& all, Kind kind,
+Learnt learn(const char* name, const std::vector<Labelled>& all, TalkKind kind,
              const Setting& setting) {
   std::vector<const Labelled*> runs;
   for (const Labelled& run : all) {
     if (run.kind == kind && !run.candidates.empty()) runs.push_back(&run);
   }
+  std::printf("%s: %zu runs%s\n", name, runs.size(),
+              runs.size() < setting.folds ? ", too few: the weights stay" : "");
   if (runs.size() < setting.folds) return built_in(kind);
   const std::vector<LeftOut> left = leave_out(runs, setting, kind);
   Learnt learnt{fit(learnable(runs), setting, kind), best_sharpness(left)};
@@ -252,10 +249,7 @@ std::vector<Labelled> read(const std::filesystem::path& folder) {
                                   .contract = &given.contract};
       const detail::Talk talk(input);
       if (!talk.is_conversation()) continue;
-      Labelled one{.candidates = weigh_candidates(talk, &given.contract),
-                   .kind = talk.is_service() ? Kind::in_service
-                           : talk.is_led()   ? Kind::under_leader
-                                             : Kind::among_agents};
+      Labelled one{.candidates = weigh_candidates(talk, &given.contract), .kind = talk.kind()};
       const std::size_t step = Json::parse(label).at("step").get<std::size_t>();
       for (std::size_t i = 0; i < one.candidates.size(); ++i) {
         if (talk.steps()[one.candidates[i].position].index == step) one.right = i;
@@ -287,15 +281,15 @@ void write(const std::filesystem::path& path, const Learnt& agents, const Learnt
   write_row(out, "in_service", service);
   write_row(out, "under_leader", led);
   char text[160];
-  std::snprintf(
-      text, sizeof text,
-      "constexpr TalkWeights weights{among_agents, in_service, under_leader, %.2fF, %.2fF, "
-      "%.2fF};\n",
-      agents.sharpness, service.sharpness, led.sharpness);
+  std::snprintf(text, sizeof text,
+                "constexpr std::array<TalkWeights, talk_kinds> weights{\n"
+                "    {{among_agents, %.2fF}, {in_service, %.2fF}, {under_leader, %.2fF}}};\n",
+                agents.sharpness, service.sharpness, led.sharpness);
   out << text
-      << "\n}  // namespace\n\nconst TalkWeights& built_in_talk_weights() noexcept { return "
-         "weights; "
-         "}\n\n}  // namespace triage::inline v0_1::detail\n";
+      << "\n}  // namespace\n\n"
+         "const TalkWeights& built_in_talk_weights(TalkKind kind) noexcept {\n"
+         "  return weights[static_cast<std::size_t>(kind)];\n}\n\n"
+         "}  // namespace triage::inline v0_1::detail\n";
 }
 
 std::optional<Setting> read_arguments(int count, char** texts) {
@@ -334,9 +328,9 @@ int main(int count, char** texts) {
     return 2;
   }
   const std::vector<Labelled> runs = read(setting->folder);
-  const Learnt agents = learn("among agents", runs, Kind::among_agents, *setting);
-  const Learnt service = learn("in service", runs, Kind::in_service, *setting);
-  const Learnt led = learn("under a leader", runs, Kind::under_leader, *setting);
+  const Learnt agents = learn("among agents", runs, TalkKind::among_agents, *setting);
+  const Learnt service = learn("in service", runs, TalkKind::in_service, *setting);
+  const Learnt led = learn("under a leader", runs, TalkKind::under_leader, *setting);
   if (!setting->out.empty()) write(setting->out, agents, service, led);
   return 0;
 }

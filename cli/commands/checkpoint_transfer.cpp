@@ -8,13 +8,14 @@
 #include "command.hpp"
 #include "documents/output_file.hpp"
 #include "render/output.hpp"
+#include "triage/detail/file_descriptor.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/stores/interchange_reference.hpp"
 #include "triage/stores/memory.hpp"
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,13 @@ Result<void> check_format(const CheckpointTransferArguments& given) {
     return Error{Errc::invalid_argument,
                  "--out must name a file or redis://HOST for --format triage-agent"};
   }
+  for (const std::string_view scheme : {"memory:", "file:", "postgresql:", "postgres:"}) {
+    if (given.format != reference_format || !given.file.starts_with(scheme)) continue;
+    return Error{Errc::invalid_argument,
+                 "\"" + printable(given.file) +
+                     "\" is no store of triage-agent; allowed are the path of a file, sqlite:PATH "
+                     "and redis://HOST"};
+  }
   return outcome::success();
 }
 
@@ -62,17 +70,30 @@ Error no_file(const std::string& file, int why = errno) {
 
 // A copy that ends with its stream: an import reads its file twice, which a pipe does not allow.
 Result<std::ifstream> copy_of(std::ifstream& in, const std::string& file) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> made(std::tmpfile(), &std::fclose);
-  if (made == nullptr) return no_file("a copy of " + file);
+  std::error_code nowhere;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(nowhere);
+  const auto failed = [&] {
+    return Error{Errc::io, "a temporary copy of \"" + printable(file) + "\" in \"" +
+                               printable(folder.string()) + "\": " + std::strerror(errno)};
+  };
+  if (nowhere) {
+    errno = nowhere.value();
+    return failed();
+  }
+  std::string name = (folder / "triage-import-XXXXXX").string();
+  const detail::FileDescriptor made(::mkstemp(name.data()));
+  if (!made) return failed();
+  std::ofstream out(name, std::ios::binary);
+  std::ifstream copy(name, std::ios::binary);
+  ::unlink(name.c_str());
+  errno = 0;
   std::array<char, 65'536> block;
-  while (in.read(block.data(), block.size()) || in.gcount() > 0) {
-    const auto size = static_cast<std::size_t>(in.gcount());
-    if (std::fwrite(block.data(), 1, size, made.get()) != size) return no_file("a copy of " + file);
+  while (out && copy && (in.read(block.data(), block.size()) || in.gcount() > 0)) {
+    out.write(block.data(), in.gcount());
   }
   if (in.bad()) return no_file(file);
-  if (std::fflush(made.get()) != 0) return no_file("a copy of " + file);
-  std::ifstream copy("/proc/self/fd/" + std::to_string(::fileno(made.get())), std::ios::binary);
-  if (!copy) return no_file("a copy of " + file);
+  out.close();
+  if (!out || !copy) return failed();
   return outcome::success(std::move(copy));
 }
 
@@ -154,7 +175,9 @@ ExitStatus import_from_reference(const std::string& store_url,
   const auto source = open_reference(given.file, false);
   if (!source) return report(source.error());
   // What is refused must not leave an empty store behind.
-  if (const auto there = open_store(store_url); !there) {
+  const auto there = open_store(store_url);
+  if (!there && there.error().code != Errc::not_found) return report(there.error());
+  if (!there) {
     const auto whole = import_reference(*MemoryStore::create(), *source.value(), options);
     if (!whole) return report(whole.error());
   }

@@ -238,9 +238,11 @@ ExitStatus carry_out_effect(const EffectArguments& given) {
   }
   if (const auto durable = client->hear(); !durable) return report(durable.error());
   if (ran.value().unwritten != 0) {
-    const ExitStatus status = report(
-        {Errc::io, std::string("what the command printed could not be written: ") +
-                       std::strerror(ran.value().unwritten) + "; it is kept: the effect is done"});
+    const ExitStatus status =
+        report({Errc::io, std::string("what the command printed could not be written: ") +
+                              std::strerror(ran.value().unwritten) +
+                              "; the effect is done, and keeps its output (of more than 1 MB, the "
+                              "beginning)"});
     if (ran.value().status == 0) return status;
   }
   return static_cast<ExitStatus>(ran.value().status);

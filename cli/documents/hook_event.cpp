@@ -118,6 +118,7 @@ std::string unread_answer(const std::string& text) {
   };
   if (!names("\"PreToolUse\"")) return "";
   HookEvent call{.name = "PreToolUse"};
+  // Wherever they stand: to deny a call of Claude Code is better than to let one of Codex pass.
   call.codex = names("\"turn_id\"") || names("\"model\"");
   return hook_answer(
       call, {.kind = GuardVerdict::Kind::ask, .reason = "this call could not be read, nor judged"});

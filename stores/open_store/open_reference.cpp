@@ -10,7 +10,8 @@
 namespace triage::inline v0_1 {
 
 Result<std::unique_ptr<ReferenceStore>> open_reference(const std::string& url, bool to_write) {
-  if (url.empty()) {
+  constexpr std::string_view scheme = "sqlite:";
+  if (url.empty() || url == scheme) {
     return Error{Errc::invalid_argument,
                  "the store of triage-agent has no name; give redis://HOST, or the path of a file"};
   }
@@ -23,7 +24,6 @@ Result<std::unique_ptr<ReferenceStore>> open_reference(const std::string& url, b
 #endif
   }
 #ifdef TRIAGE_HAS_SQLITE
-  constexpr std::string_view scheme = "sqlite:";
   return open_sqlite_reference(url.starts_with(scheme) ? url.substr(scheme.size()) : url, to_write);
 #else
   static_cast<void>(to_write);

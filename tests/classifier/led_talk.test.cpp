@@ -75,7 +75,17 @@ TEST_CASE("who gives orders is known by the name, by naming others, or by standi
     equals.push_back({"clerk", "I have written the names of these four boats to the list."});
     equals.push_back({"checker", "The list has the names that the register has, in its order."});
   }
+  Said pair;
+  Said common;  // "bot" stands in "both", and is not named by it.
+  for (int i = 0; i < 6; ++i) {
+    pair.push_back({"anna", "Now bruno could look at the next page of the register again."});
+    pair.push_back({"bruno", "Now anna could look at the next page of the register again."});
+    common.push_back({"reader", "There are names on both of the pages that the register has."});
+    common.push_back({"bot", "The register goes on with the names of four more boats."});
+  }
   CHECK(is_led(arrows));
+  CHECK_FALSE(is_led(pair));
+  CHECK_FALSE(is_led(common));
   CHECK(is_led(named));
   CHECK(is_led(middle));
   CHECK_FALSE(is_led(equals));
@@ -90,6 +100,35 @@ TEST_CASE("one who writes code between its outputs leads nobody", "[classifier][
   CHECK_FALSE(is_led(said));
 }
 
+TEST_CASE("one whose name says that it gives orders leads, whatever the others are called",
+          "[classifier][talk]") {
+  for (const std::string helper : {"Aide", "Zeno"}) {
+    Said said;
+    for (int i = 0; i < 4; ++i) {
+      said.push_back({"Chief (-> " + helper + ")", "Look at the next page of the register."});
+      said.push_back({helper, "The browser should open the next page of the register now."});
+      said.push_back({"browser", "The register goes on with the names of four more boats."});
+      said.push_back({helper, "The pager should turn to the next page of the register now."});
+      said.push_back({"pager", "The register goes on with the names of five more boats."});
+    }
+    std::vector<Step> steps;
+    for (const auto& [agent, text] : said) steps.push_back(said_so(agent, text));
+    const Trajectory trajectory = test::trajectory_of(std::move(steps));
+    const Failure failure{.text = "the final answer is wrong"};
+    const detail::Talk talk({.failure = failure, .trajectory = trajectory, .task = asked});
+    CHECK(detail::leader_of(talk.steps()) == "Chief");
+  }
+}
+
+TEST_CASE("a leader leads coders, too", "[classifier][talk]") {
+  Said said;
+  for (int i = 0; i < 5; ++i) {
+    said.push_back({"lead", "The coder should count the boats on the next page of the register."});
+    said.push_back({"coder", "This counts them:\n```python\nprint(count())\n```"});
+  }
+  CHECK(is_led(said));
+}
+
 TEST_CASE("under a leader the reply that first stated the answer is to blame",
           "[classifier][talk]") {
   const Said said = with_orders(
@@ -98,7 +137,8 @@ TEST_CASE("under a leader the reply that first stated the answer is to blame",
        {"Open the page of its museums.", page("Museums", "Lifeboat house, built as a shed") +
                                              "\n\nThe lifeboat museum has been open since 1874."},
        {"Scroll down and look for more.", page("Museums", "Opening hours in summer")}},
-      {{"Chief (termination condition)", "Request satisfied.\n\nFINAL ANSWER: 1874"}});
+      {{"Chief (termination condition)", "Request satisfied.\n\nFINAL ANSWER: 1874"},
+       {"user", "Was your final answer checked against the harbour, the school or the church?"}});
   const Classification found = blamed(said);
   CHECK(found.critical_step.value_or(99) == 8);
   CHECK(found.critical_step_confidence.value_or(0) > 0.2);
@@ -126,8 +166,8 @@ TEST_CASE("an order that leaves nothing to run is to blame", "[classifier][talk]
   CHECK(blamed(said).critical_step.value_or(99) == 7);
 }
 
-TEST_CASE("names of any length are compared in little time", "[classifier][talk]") {
-  const std::string name(100'000, 'a');
+TEST_CASE("names that nearly occur everywhere do no harm, however long", "[classifier][talk]") {
+  const std::string name(static_cast<std::size_t>(GENERATE(63, 100'000)), 'a');
   Said said;
   for (int i = 0; i < 300; ++i) {
     said.push_back({"lead", std::string(6'000, 'a')});

@@ -153,8 +153,8 @@ TEST_CASE("what is likely adds up to one, however odd the signals", "[classifier
     for (auto& one : candidates) {
       for (float& signal : one.signals) signal = static_cast<float>(dice() % 7) - 3;
     }
-    const auto likely =
-        detail::likelihoods(candidates, detail::built_in_talk_weights().among_agents, 1.0);
+    const auto likely = detail::likelihoods(
+        candidates, detail::built_in_talk_weights(detail::TalkKind::among_agents).of, 1.0);
     CHECK(std::accumulate(likely.begin(), likely.end(), 0.0) == Approx(1));
   }
 }

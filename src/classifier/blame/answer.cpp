@@ -22,7 +22,9 @@ std::vector<std::uint64_t> final_answer(const Talk& talk,
   if (talk.is_led()) {
     const auto& steps = talk.steps();
     for (std::size_t i = steps.size(); i > 0 && steps.size() - i < most_searched; --i) {
-      std::vector<std::uint64_t> answer = distinct_words(stated_answer(steps[i - 1].text));
+      const TalkStep& told = steps[i - 1];
+      if (told.part != Part::words && told.part != Part::notes) continue;
+      std::vector<std::uint64_t> answer = distinct_words(stated_answer(told.text));
       answer.erase(std::remove_if(answer.begin(), answer.end(), known), answer.end());
       if (!answer.empty()) return answer;
     }

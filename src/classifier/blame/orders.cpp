@@ -12,7 +12,7 @@ void note_orders(const Talk& talk, std::vector<Candidate>& candidates) {
     const TalkStep& told = steps[candidate.position];
     if (told.idle) {
       const std::size_t next = candidate.position + 1;
-      if (next < steps.size() && !steps[next].idle) {
+      if (next < steps.size() && steps[next].order) {
         const TalkStep& reply = steps[next];
         candidate[Signal::futile] =
             had_nothing_to_do(reply.answer) || had_nothing_to_do(reply.text) ? 1 : 0;

@@ -22,13 +22,6 @@ constexpr std::size_t least_statement = 40;  // Bytes; shorter words state nothi
 constexpr std::size_t most_leaves = 512;
 constexpr int deepest_task = 8;
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
-}
-
 // The beginning and the end, together at most `room` bytes.
 std::string both_ends(std::string_view text, std::size_t room) {
   const std::size_t most = std::min(room, longest_beginning + longest_end);
@@ -150,7 +143,7 @@ void Talk::read(TalkStep told, std::size_t most) {
   told.code = told.text.find("```") != std::string::npos;
   const std::string_view tail = words.size() > 400 ? words.substr(words.size() - 400) : words;
   told.page = told.part == Part::words && shows_page(told.text);
-  const bool orders = agent_of(step).find("->") != std::string_view::npos;
+  const bool orders = gives_order(step);
   told.idle = told.part == Part::notes || (told.part == Part::words && orders);
   told.asks = !told.code && told.part == Part::words && (orders || asks_others(tail));
   told.closes = told.part == Part::words && closes_talk(told.text);
@@ -176,7 +169,7 @@ void Talk::find_kind(const std::vector<TalkStep>& steps) {
     if (step.agent_id && speakers.size() < 2) speakers.insert(*step.agent_id);
   }
   conversation_ = speakers.size() >= 2 && 2 * words >= steps.size() && steps.size() >= 3;
-  service_ = calls > 0 && givings >= 2;
+  if (calls > 0 && givings >= 2) kind_ = TalkKind::in_service;
 }
 
 void Talk::find_idle() {
@@ -191,9 +184,9 @@ void Talk::find_idle() {
 }
 
 void Talk::find_leader() {
-  const std::optional<std::string_view> leader = service_ ? std::nullopt : leader_of(steps_);
+  const std::optional<std::string_view> leader = is_service() ? std::nullopt : leader_of(steps_);
   if (!leader) return;
-  led_ = true;
+  kind_ = TalkKind::under_leader;
   std::optional<std::size_t> order;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     TalkStep& told = steps_[i];

@@ -25,6 +25,13 @@ enum class Part : std::uint8_t {
   result,  // The result of earlier words: output of code that was run for an agent.
 };
 
+enum class TalkKind : std::uint8_t {
+  among_agents,
+  in_service,    // Somebody is being served: asks repeatedly, and an agent calls tools for them.
+  under_leader,  // One agent plans and gives orders, and the others report to it.
+};
+inline constexpr std::size_t talk_kinds = 3;
+
 struct TalkStep {
   std::size_t index = 0;  // In the trajectory.
   const Step* step = nullptr;
@@ -51,10 +58,9 @@ class Talk {
 
   // At least half of the steps are words, of two or more speakers.
   [[nodiscard]] bool is_conversation() const noexcept { return conversation_; }
-  // Somebody is being served: asks repeatedly, and an agent calls tools for them.
-  [[nodiscard]] bool is_service() const noexcept { return service_; }
-  // One agent plans and gives orders, and the others report to it.
-  [[nodiscard]] bool is_led() const noexcept { return led_; }
+  [[nodiscard]] TalkKind kind() const noexcept { return kind_; }
+  [[nodiscard]] bool is_service() const noexcept { return kind_ == TalkKind::in_service; }
+  [[nodiscard]] bool is_led() const noexcept { return kind_ == TalkKind::under_leader; }
   [[nodiscard]] const std::vector<TalkStep>& steps() const noexcept { return steps_; }
   // Distinct words of the task or, if it is unknown, of the first request.
   [[nodiscard]] const std::vector<std::uint64_t>& task() const noexcept { return task_; }
@@ -78,8 +84,7 @@ class Talk {
   std::unordered_map<std::uint64_t, std::size_t> first_with_{};
   std::size_t bytes_left_;
   bool conversation_ = false;
-  bool service_ = false;
-  bool led_ = false;
+  TalkKind kind_ = TalkKind::among_agents;
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -86,14 +86,8 @@ std::optional<TalkGuess> guess_in_talk(const ClassifierInput& input) {
   if (!talk.is_conversation()) return std::nullopt;
   const std::vector<Candidate> candidates = weigh_candidates(talk, input.contract);
   if (candidates.empty()) return std::nullopt;
-  const TalkWeights& learnt = built_in_talk_weights();
-  const auto& weights = talk.is_service() ? learnt.in_service
-                        : talk.is_led()   ? learnt.under_leader
-                                          : learnt.among_agents;
-  const std::vector<double> likely = likelihoods(candidates, weights,
-                                                 talk.is_service() ? learnt.sharpness_in_service
-                                                 : talk.is_led()   ? learnt.sharpness_under_leader
-                                                                   : learnt.sharpness_among_agents);
+  const TalkWeights& learnt = built_in_talk_weights(talk.kind());
+  const std::vector<double> likely = likelihoods(candidates, learnt.of, learnt.sharpness);
   std::vector<std::size_t> ranked(candidates.size());
   std::iota(ranked.begin(), ranked.end(), std::size_t{0});
   const std::size_t kept = std::min(ranked.size(), most_others + 1);
@@ -110,7 +104,7 @@ std::optional<TalkGuess> guess_in_talk(const ClassifierInput& input) {
   };
   TalkGuess guess{.step = step_of(0),
                   .confidence = likely[ranked.front()],
-                  .why = main_reason(candidates[ranked.front()], weights)};
+                  .why = main_reason(candidates[ranked.front()], learnt.of)};
   for (std::size_t i = 1; i < kept; ++i) guess.others.push_back(step_of(i));
   return guess;
 }

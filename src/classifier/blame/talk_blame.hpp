@@ -13,14 +13,10 @@ namespace triage::inline v0_1::detail {
 
 // The weights of the signals, fitted by tools/fit_blame; a softmax over the candidates.
 struct TalkWeights {
-  std::array<float, signal_count> among_agents{};
-  std::array<float, signal_count> in_service{};
-  std::array<float, signal_count> under_leader{};
-  float sharpness_among_agents = 1;  // Calibrates the probabilities on runs not fitted to.
-  float sharpness_in_service = 1;
-  float sharpness_under_leader = 1;
+  std::array<float, signal_count> of{};
+  float sharpness = 1;  // Calibrates the probabilities on runs not fitted to.
 };
-[[nodiscard]] const TalkWeights& built_in_talk_weights() noexcept;
+[[nodiscard]] const TalkWeights& built_in_talk_weights(TalkKind kind) noexcept;
 
 struct TalkGuess {
   std::size_t step = 0;               // In the trajectory.

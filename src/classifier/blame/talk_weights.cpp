@@ -44,25 +44,28 @@ constexpr std::array<float, signal_count> in_service{
 constexpr std::array<float, signal_count> under_leader{
     0.00F,   // off_task
     0.00F,   // restates_task
-    -0.02F,  // order
-    0.36F,   // raised
+    -0.04F,  // order
+    0.33F,   // raised
     0.00F,   // first_raised
     0.00F,   // raised_before
-    0.72F,   // assumes
+    0.71F,   // assumes
     0.00F,   // by_hand
     0.00F,   // asks
     -0.94F,  // idle
     0.00F,   // claims
-    1.33F,   // answer
+    1.37F,   // answer
     0.00F,   // first_change
-    0.61F,   // states
-    0.47F,   // searches
-    1.58F,   // futile
+    0.64F,   // states
+    0.45F,   // searches
+    1.57F,   // futile
 };
-constexpr TalkWeights weights{among_agents, in_service, under_leader, 1.30F, 0.95F, 1.00F};
+constexpr std::array<TalkWeights, talk_kinds> weights{
+    {{among_agents, 1.30F}, {in_service, 0.95F}, {under_leader, 1.00F}}};
 
 }  // namespace
 
-const TalkWeights& built_in_talk_weights() noexcept { return weights; }
+const TalkWeights& built_in_talk_weights(TalkKind kind) noexcept {
+  return weights[static_cast<std::size_t>(kind)];
+}
 
 }  // namespace triage::inline v0_1::detail

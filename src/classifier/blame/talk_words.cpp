@@ -84,6 +84,13 @@ void keep_distinct(std::vector<std::uint64_t>& hashes) {
 
 }  // namespace
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(blank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+}
+
 bool speaks_of_assuming(std::string_view text) {
   static const Pattern pattern(
       R"(\b(?:assum(?:e|es|ed|ing|ption|ptions)|simulat\w*|hypothe\w*|placeholders?|mock\w*|dummy|fictional|made-?up|for demonstration|illustrat\w*|generally|typical(?:ly)?|estimat\w*|(?:sample|example) (?:data\w*|csv|files?|scripts?|values?)|(?:general|common) knowledge)\b)");
@@ -154,7 +161,7 @@ bool name_says_change(std::string_view tool) {
 }
 
 std::string_view stated_answer(std::string_view text) {
-  static const Pattern pattern(R"(final answer(?: is)?\W{0,6})");
+  static const Pattern pattern(R"(final answer(?: is\b|\W{0,3}:))");
   re2::StringPiece rest(text.data(), text.size());
   std::string_view answer;
   while (RE2::FindAndConsume(&rest, pattern)) answer = {rest.data(), rest.size()};

@@ -8,9 +8,10 @@
 
 namespace triage::inline v0_1::detail {
 
-[[nodiscard]] bool speaks_of_assuming(std::string_view text);  // Made-up or typical values.
-[[nodiscard]] bool speaks_of_guessing(std::string_view text);  // From memory, without a source.
-[[nodiscard]] bool does_by_hand(std::string_view text);        // Instead of with a tool.
+[[nodiscard]] std::string_view trimmed(std::string_view text);  // Without blanks around it.
+[[nodiscard]] bool speaks_of_assuming(std::string_view text);   // Made-up or typical values.
+[[nodiscard]] bool speaks_of_guessing(std::string_view text);   // From memory, without a source.
+[[nodiscard]] bool does_by_hand(std::string_view text);         // Instead of with a tool.
 [[nodiscard]] bool asks_others(std::string_view text);
 [[nodiscard]] bool closes_talk(std::string_view text);     // Agrees, or says that all is done.
 [[nodiscard]] bool tells_raised(std::string_view output);  // A traceback, an exit status, "Error:".
