@@ -32,6 +32,12 @@ namespace triage::inline v0_1::detail {
     throw;
   } catch (const std::exception& e) {
     return what_of(e);
+  } catch (const Error& error) {
+    return error.message();
+  } catch (const std::string& text) {
+    return text;
+  } catch (const char* text) {
+    return text != nullptr ? text : "an exception without a text";
   } catch (...) {
     return "an exception that is not a std::exception";
   }

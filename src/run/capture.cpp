@@ -23,6 +23,12 @@ std::string type_name(const std::type_info& type) {
   return status == 0 && name ? name.get() : type.name();
 }
 
+// Of the exception in flight. Only inside a catch block.
+std::string current_type_name() {
+  const std::type_info* type = abi::__cxa_current_exception_type();
+  return type == nullptr ? "unknown" : type_name(*type);
+}
+
 std::error_code code_of(const std::exception& exception) {
   const auto* system = dynamic_cast<const std::system_error*>(&exception);
   return system == nullptr ? std::error_code() : system->code();
@@ -52,7 +58,7 @@ void collect_causes(const std::exception& exception, std::vector<Cause>& causes,
     carried.take(nested);
     collect_causes(nested, causes, carried);
   } catch (...) {
-    causes.push_back({"unknown", "an exception that is not a std::exception", {}});
+    causes.push_back({current_type_name(), current_exception_text(), {}});
   }
 }
 
@@ -90,10 +96,9 @@ void Run::capture(const std::exception& exception) {
 }
 
 void Run::capture_unknown() {
-  const std::type_info* type = abi::__cxa_current_exception_type();
+  Failure failure{.text = current_exception_text(), .exception_type = current_type_name()};
   const std::scoped_lock lock(mutex_);
-  data().report({.text = "an exception that is not a std::exception",
-                 .exception_type = type == nullptr ? "unknown" : type_name(*type)});
+  data().report(std::move(failure));
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -80,6 +80,8 @@ Input Run::run_callable(Attempt& attempt) {
       data_->report(std::move(stopped));
     }
     return Input::stopped;
+  } catch (const Error& error) {
+    report_error(attempt.number(), Error(error));  // As if the callable had returned it.
   } catch (const std::exception& exception) {
     capture(exception);
   } catch (...) {

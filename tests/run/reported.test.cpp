@@ -120,6 +120,39 @@ TEST_CASE("a failure that is thrown as the exception of a bad result keeps its f
   check_facts(seen);
 }
 
+TEST_CASE("a failure or a text that is thrown counts as if it had been returned or said",
+          "[attempt]") {
+  const Failure thrown = seen_after(
+      [](const std::string&, Attempt& attempt) -> int { throw attempt.fail(all_facts()); });
+  CHECK(thrown.text == "overloaded");
+  check_facts(thrown);
+  const Failure said =
+      seen_after([](const std::string&) -> int { throw std::string("the tank is empty"); });
+  CHECK(said.text == "the tank is empty");
+  CHECK_THAT(said.exception_type, ContainsSubstring("string"));
+  const Failure words = seen_after([](const std::string&) -> int { throw "out of paper"; });
+  CHECK(words.text == "out of paper");
+  const Failure number = seen_after([](const std::string&) -> int { throw 42; });
+  CHECK(number.text == "an exception that is not a std::exception");
+}
+
+TEST_CASE("a nested run's error that is thrown carries its failure", "[attempt]") {
+  Kit kit;
+  const TriageAgent inner{[](const std::string&, Attempt& attempt) -> Result<int> {
+                            return attempt.fail({.text = "busy", .http_status = 503});
+                          },
+                          answers({RecoveryAction::escalate()}), kit.bare()};
+  const TriageAgent outer{[&](const std::string& task, Attempt& attempt) -> int {
+                            const auto result = inner.run(task, {.parent = &attempt});
+                            throw result.error();
+                          },
+                          answers({RecoveryAction::escalate()}), kit.bare()};
+  const auto result = outer.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->type() == FailureType::external_fault);
+  CHECK_THAT(result.error().failure()->text, ContainsSubstring("busy"));
+}
+
 TEST_CASE("an exception around a failure keeps its facts and says its own text", "[attempt]") {
   const Failure seen = seen_after([](const std::string&, Attempt& attempt) {
     const Result<int> result = attempt.fail(all_facts());
