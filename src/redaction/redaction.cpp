@@ -100,10 +100,18 @@ void redact_names(Json& object, const Redactor& redactor) {
   for (const auto& [key, inner] : object.items()) {
     if (std::string left = redactor.text(key); left != key) changed.emplace_back(key, left);
   }
-  for (const auto& [key, left] : changed) {
-    Json inner = std::move(object[key]);
-    object.erase(key);
-    object[left] = std::move(inner);
+  std::vector<Json> moved;
+  for (const auto& one : changed) {
+    moved.push_back(std::move(object[one.first]));
+    object.erase(one.first);
+  }
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    // Another name may have become the same text: neither member may be lost.
+    std::string name = changed[i].second;
+    for (int other = 2; object.contains(name); ++other) {
+      name = changed[i].second + " " + std::to_string(other);
+    }
+    object[name] = std::move(moved[i]);
   }
 }
 

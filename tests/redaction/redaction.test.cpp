@@ -101,6 +101,24 @@ TEST_CASE("members with a secret's name lose what they hold, and keep their name
   CHECK(value["pairs"][1]["value"] == "2");
 }
 
+TEST_CASE("members whose names are secrets are all kept", "[redaction]") {
+  Json value = {{"sk_live_0123456789", 1},
+                {"sk_live_1123456789", {{"sk_live_3123456789", 3}}},
+                {"sk_live_2123456789", 2},
+                {"[redacted] 3", "theirs"},
+                {"plain", 4}};
+  redact(value, *common_secrets());
+  const Json wanted = {{"[redacted]", 1},
+                       {"[redacted] 2", {{"[redacted]", 3}}},
+                       {"[redacted] 3", "theirs"},
+                       {"[redacted] 4", 2},
+                       {"plain", 4}};
+  CHECK(value == wanted);
+  Json again = value;
+  redact(again, *common_secrets());
+  CHECK(again == value);
+}
+
 TEST_CASE("known secrets and further names are found, too", "[redaction]") {
   const auto redactor =
       common_secrets({.known = {"plain words", "no"}, .names = {"Favourite-Pet"}});
