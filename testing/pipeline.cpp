@@ -2,6 +2,7 @@
 #include "triage/testing/pipeline.hpp"
 
 #include "triage/detail/counted.hpp"
+#include "triage/detail/run_loop.hpp"
 #include "triage/json.hpp"
 
 #include "duration_text.hpp"
@@ -88,9 +89,11 @@ std::string describe_pipeline(const FailurePolicy& policy, const AgentOptions& o
   std::istringstream strategies(policy.describe());
   for (std::string one; std::getline(strategies, one);) text += "    " + one + "\n";
   const auto wrong = [&](const Result<void>& checked) {
-    if (!checked) text += "  wrong: " + checked.error().detail + "\n";
+    if (checked || text.find(checked.error().detail) != std::string::npos) return;
+    text += "  wrong: " + checked.error().detail + "\n";
   };
   wrong(check_policy(policy));
+  wrong(triage::detail::check_options(options));
   wrong(check_limits(options.limits));
   wrong(check_contract(options.contract));
   for (const std::string& one : unreachable_settings(policy, options.limits)) {

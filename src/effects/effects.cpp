@@ -364,7 +364,11 @@ const Reconcile::Function* Effects::find_reconcile(std::string_view key, const E
 Reconciled Effects::settle(std::string_view key, const EffectState& known,
                            const EffectOptions* options) {
   const Reconcile::Function* function = find_reconcile(key, known, options);
-  if (function == nullptr) return Reconciled::unknown();
+  if (function == nullptr) {
+    if (known.reconciliation.empty()) return Reconciled::unknown();
+    return Reconciled::unknown("; its reconciliation \"" + printable(known.reconciliation) +
+                               "\" is not registered");
+  }
   Reconciled found = ask(*function, call_of(key, known, false));
   const auto unknown = [](const std::string& reason) {
     return Reconciled::unknown(reason.empty() ? std::string(", also not by its reconcile")

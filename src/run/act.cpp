@@ -234,7 +234,8 @@ Input Run::suspend(const Situation& s) {
 Input Run::fall_back(const Situation& s) {
   const RecoveryAction& action = s.action;
   bool converted = false;
-  std::string problem = "the agent's result cannot be made from JSON";
+  std::string problem =
+      action.value ? "the agent's result cannot be made from JSON" : "it has no value";
   try {
     if (action.value) require_copyable(*action.value, "the fallback");
     converted = action.value && call_.table->put_result(call_.frame, *action.value);

@@ -48,9 +48,13 @@ Result<void> check_compensations(const AgentOptions& options) {
   return outcome::success();
 }
 
+}  // namespace
+
 Result<void> check_options(const AgentOptions& options) {
   if (const auto name = check_run_id(options.name); !name) {
-    return Error{Errc::invalid_argument, "the agent's name: " + name.error().detail};
+    std::string_view why = name.error().detail;
+    why.remove_prefix(std::string_view("run id ").size());
+    return Error{Errc::invalid_argument, "the agent's name " + std::string(why)};
   }
   if (auto limits = check_limits(options.limits); !limits) return limits;
   if (options.queue_capacity < 1 || options.queue_capacity > 1'000'000) {
@@ -80,8 +84,6 @@ Result<void> check_options(const AgentOptions& options) {
   }
   return check_compensations(options);
 }
-
-}  // namespace
 
 SuspendedRuns::SuspendedRuns() = default;
 SuspendedRuns::~SuspendedRuns() = default;

@@ -355,3 +355,24 @@ TEST_CASE("an error about an effect in doubt has its key, and its advice apart",
                                                : "triage settle r $'"));
   CHECK(stored_journal(*kit.store, "r").stopped()["detail"] == error.message());
 }
+
+TEST_CASE("a doubt says that its recorded reconciliation is not registered", "[effects]") {
+  Kit kit;
+  const auto pay = [](const std::string&, Attempt& attempt) {
+    EffectOptions how;
+    if (attempt.number() == 1) how.reconcile = "find charge";
+    return attempt.effect(
+        "pay", [&]() -> int { throw std::runtime_error("timeout"); }, how);
+  };
+  AgentOptions options = kit.options();
+  options.reconciliations["find charge"] = [] { return Reconciled::unknown(); };
+  const auto first =
+      TriageAgent{pay, answers({RecoveryAction::retry()}), options}.run("x", {.run_id = "r"});
+  CHECK_ERRC(Errc::in_doubt, first);
+  const auto second =
+      TriageAgent{pay, answers({RecoveryAction::retry()}), kit.options()}.resume_run("r");
+  CHECK_ERRC(Errc::in_doubt, second);
+  CHECK_THAT(second.error().detail,
+             ContainsSubstring("its outcome is not known; its reconciliation "
+                               "\"find charge\" is not registered"));
+}

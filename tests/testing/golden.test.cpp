@@ -127,6 +127,9 @@ TEST_CASE("a pipeline is described with all that has a say in it", "[testing][pi
                  ContainsSubstring("without effect: ") && ContainsSubstring("are not run again"));
   CHECK_THAT(describe_pipeline(FailurePolicy().otherwise(retry({.max_attempts = 0}))),
              ContainsSubstring("wrong: ") && ContainsSubstring("max_attempts is 0"));
+  CHECK_THAT(describe_pipeline(FailurePolicy(), {.name = "a b", .limits = {.max_attempts = 0}}),
+             ContainsSubstring("wrong: the agent's name \"a b\" contains") &&
+                 ContainsSubstring("wrong: limits.max_attempts is 0"));
 }
 
 TEST_CASE("matchers fit Catch2, and say what they found instead", "[testing][matchers]") {

@@ -191,6 +191,9 @@ struct CallTraits {
                                    std::declval<Attempt&>()));
   static_assert(!std::is_reference_v<Returned>,
                 "triage: the callable returns a reference; return a value");
+  static_assert(!std::same_as<std::remove_cv_t<Returned>, Error>,
+                "triage: the callable only returns errors, so its value's type is not known: write "
+                "the type it returns, `-> triage::Result<T>`");
   using Value = typename Unwrapped<std::remove_cv_t<Returned>>::type;
   static constexpr bool returns_result = Unwrapped<std::remove_cv_t<Returned>>::is_result;
   struct Nothing {};

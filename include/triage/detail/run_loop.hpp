@@ -33,6 +33,8 @@ struct AgentCore;  // The agent's policy and options, checked and completed.
 // Whether a stored task converts to the agent's; null if its type cannot be read.
 using TaskCheck = Result<void> (*)(const Json& task);
 
+// What makes an agent with these options refuse every run; the first of several.
+[[nodiscard]] Result<void> check_options(const AgentOptions& options);
 [[nodiscard]] std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
                                                          bool callable_is_null,
                                                          TaskCheck task_fits);
