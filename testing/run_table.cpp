@@ -102,9 +102,22 @@ PlayedRun play(const std::vector<PlayedAttempt>& attempts, const FailurePolicy& 
 
 std::string run_table(const FailurePolicy& policy, const std::vector<RunRow>& rows,
                       const AgentOptions& options) {
+  if (rows.size() > 1 && (!options.gates.empty() || options.budget)) {
+    return "the rows share gates or a budget, so each depends on those before it: pass a function "
+           "that makes the options of one row\n";
+  }
+  return detail::run_rows(policy, rows, [&options] { return options; });
+}
+
+std::string detail::run_rows(const FailurePolicy& policy, const std::vector<RunRow>& rows,
+                             const std::function<AgentOptions()>& make_options) {
   std::string report;
-  for (const RunRow& row : rows) {
-    const PlayedRun run = play(row.attempts, policy, options);
+  for (std::size_t index = 0; index < rows.size(); ++index) {
+    const RunRow& row = rows[index];
+    AgentOptions options = make_options();
+    // Rows may share a store, where equal seeds would make equal run ids.
+    if (!options.random) options.random = seeded_random(index + 1);
+    const PlayedRun run = play(row.attempts, policy, std::move(options));
     const std::string wanted = differences(row.expect, run);
     if (wanted.empty()) continue;
     report += "\"" + printable(row.name) + "\": expected " + wanted + "; got " + outcome_text(run) +

@@ -18,6 +18,12 @@ const std::string& Event::run_id() const { return run->id(); }
 
 namespace triage::inline v0_1::detail {
 
+namespace {
+
+constexpr std::string_view observer_threw = "the observer threw an exception";
+
+}  // namespace
+
 std::uint64_t start_nonce() { return real_random()->next(); }
 
 const std::stop_token& Run::nested_stop_token() const noexcept {
@@ -95,11 +101,15 @@ void Run::deliver(EventKind kind, Event& event) {
     observer()->on_event(event);
   } catch (...) {
     // An observer must not change the run; that it threw is noted with the failure.
-    static constexpr std::string_view threw = "the observer threw an exception";
     const std::scoped_lock lock(mutex_);
-    if (!data_) return;
+    if (!data_) {
+      observer_threw_ = true;
+      return;
+    }
     auto& notes = data_->new_notes;
-    if (std::find(notes.begin(), notes.end(), threw) == notes.end()) notes.emplace_back(threw);
+    if (std::find(notes.begin(), notes.end(), observer_threw) == notes.end()) {
+      notes.emplace_back(observer_threw);
+    }
   }
 }
 
@@ -109,6 +119,7 @@ void Run::collect_notes() {
   {
     const std::scoped_lock lock(mutex_);
     collected.swap(data_->new_notes);
+    if (std::exchange(observer_threw_, false)) collected.emplace_back(observer_threw);
   }
   auto& notes = data_->context().notes;
   for (std::string& note : collected) {
@@ -167,14 +178,21 @@ Result<void> Run::set_up(bool* recorded) {
     b.store = above.data_ ? above.data_->store : nullptr;
   }
   if (!b.store) return outcome::success();
-  b.journal.set_run(id());
   b.writer.mutex = &mutex_;
   b.write_as(core_.options);
-  TRIAGE_TRY(first, run_started());
-  enqueue(std::move(first));
-  record_fact(RecordKind::attempt_started, Json{{"number", 1}});
-  b.opening = b.writer.pending.size();
-  Result<void> started = start_in_store();
+  Result<void> started = open_in_store();
+  // A generated id stands for no other run's work: seeds that are equal, at equal times, make equal
+  // ones.
+  constexpr int more_ids = 8;
+  for (int made = 0; made < more_ids && !started && started.error().code == Errc::conflict &&
+                     options_.run_id.empty();
+       ++made) {
+    static_cast<void>(id_.take());
+    b.opening = 0;
+    b.journal = Journal({}, b.journal.auto_checkpoint());
+    b.writer.start_over();
+    started = open_in_store();
+  }
   if (started) return outcome::success();
   const Errc code = started.error().code;
   if (code == Errc::conflict) {
@@ -182,6 +200,12 @@ Result<void> Run::set_up(bool* recorded) {
     const Result<RunInfo> existing = run_catching([&] { return b.store->run(id()); });
     b.store.reset();  // The store's run is not ours.
     if (!existing) return existing.error();
+    if (options_.run_id.empty()) {
+      return Error{Errc::conflict,
+                   "the run id \"" + id() +
+                       "\" was made by AgentOptions::random, and exists; each process needs random "
+                       "numbers of its own"};
+    }
     if (existing.value().status == RunStatus::finished) {
       *recorded = true;
       return outcome::success();
@@ -201,6 +225,17 @@ Result<void> Run::set_up(bool* recorded) {
   b.context().notes.push_back("the store failed at the start: " + started.error().detail);
   emit(EventKind::store_detached, {.error = &started.error()});
   return outcome::success();
+}
+
+// Records the start and writes it.
+Result<void> Run::open_in_store() {
+  RunData& b = *data_;
+  b.journal.set_run(id());
+  TRIAGE_TRY(first, run_started());
+  enqueue(std::move(first));
+  record_fact(RecordKind::attempt_started, Json{{"number", 1}});
+  b.opening = b.writer.pending.size();
+  return start_in_store();
 }
 
 Result<void> Run::start_in_store() {

@@ -81,10 +81,8 @@ class Run {
   // The first attempt of a plain agent's run without options. True if the call was all it took and
   // the run is over. Otherwise pass *result to execute().
   [[nodiscard]] [[gnu::always_inline]] inline bool just_called(Input* result);
-  // For a run that is resumed.
-  void take_data(std::unique_ptr<RunData> data, int attempts);
-  // Does what the machine asks for until the run ends.
-  Outcome execute(RunMachine::Begins begins, Input first);
+  void take_data(std::unique_ptr<RunData> data, int attempts);  // For a run that is resumed.
+  Outcome execute(RunMachine::Begins begins, Input first);      // Until the run ends.
   [[nodiscard]] bool degraded() const noexcept { return degraded_; }
 
   // --- Recording, for Attempt (run_recording.cpp). All of these lock.
@@ -161,8 +159,7 @@ class Run {
     return options_.limits ? *options_.limits : core_.options.limits;
   }
   [[nodiscard]] Observer* observer() const noexcept { return core_.options.observer.get(); }
-  // For a run with a parent.
-  [[nodiscard]] const std::stop_token& nested_stop_token() const noexcept;
+  [[nodiscard]] const std::stop_token& nested_stop_token() const noexcept;  // With a parent.
   [[nodiscard]] std::optional<TimePoint> nested_deadline() const noexcept;
   // Ignores the time limits of outer attempts, which do not matter once the run is suspended.
   [[nodiscard]] std::optional<TimePoint> lasting_deadline() const noexcept;
@@ -192,6 +189,7 @@ class Run {
     return data_->journal.trajectory().size() - 1;  // Likewise.
   }
   void make_room();  // Likewise; before a record is made.
+  Result<void> open_in_store();
   Result<void> start_in_store();
 
   // --- run_store.cpp: writing what was recorded.
@@ -239,8 +237,7 @@ class Run {
   Input wait(Duration delay);
   Input check_start();
   [[nodiscard]] std::optional<Input> refuse_to_start();
-  // Classified and escalated like any failure.
-  Input refuse_attempt(Failure failure, const char* why);
+  Input refuse_attempt(Failure failure, const char* why);  // Classified like any failure.
   Input too_late_to_start(std::string text);
   [[nodiscard]] Duration expected_duration() const noexcept;
   std::optional<TimePoint> learn_duration() noexcept;  // Returns when the attempt ended.
@@ -256,6 +253,8 @@ class Run {
   [[nodiscard]] const AttemptTime* attempt_time() const noexcept;
   [[nodiscard]] bool attempt_is_over() const;
   [[nodiscard]] std::optional<TimePoint> run_time_ends() const;
+  [[nodiscard]] std::optional<TimePoint> time_ends() const;
+  [[nodiscard]] std::string_view name_of_end() const;  // Of time_ends(), for texts.
   void end_run_time();
   [[nodiscard]] Error out_of_time(int attempt);
   void blame_attempt_time();
@@ -388,7 +387,8 @@ class Run {
   std::atomic<int> open_attempt_{0};  // The attempt that may record; 0: none.
   bool degraded_ = false;
   bool resumed_ = false;
-  Permit* permit_ = nullptr;  // Of the current attempt, if there are gates; owned by execute().
+  bool observer_threw_ = false;  // Before there was data to note it in.
+  Permit* permit_ = nullptr;     // Of the current attempt, if there are gates; owned by execute().
   std::optional<TimePoint> began_{};          // Set if it costs nothing extra, or on demand.
   std::optional<TimePoint> attempt_began_{};  // Under a deadline.
   MadeOnce<RunId> id_{};

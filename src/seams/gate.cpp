@@ -92,6 +92,7 @@ GateAnswer GateKeeper::enter(GateRequest request, Permit& permit, TimePoint now)
   for (const std::shared_ptr<Gate>& gate : gates) {
     GateAnswer answer = gate->enter(request);
     if (answer.kind != GateAnswer::Kind::pass) {
+      answer.wait = std::max(answer.wait, Duration::zero());  // It may be a user's gate.
       permit.withdraw();
       return answer;
     }

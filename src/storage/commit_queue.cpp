@@ -48,6 +48,13 @@ void RunWriter::keep(Record record) {
   if (!follows) lose();  // The one before was made, but not handed over.
 }
 
+void RunWriter::start_over() noexcept {
+  pending.clear();
+  queued = retry_at = 0;
+  failure.reset();
+  lost = false;
+}
+
 void RunWriter::lose() noexcept {
   lost = true;
   fail(no_memory());

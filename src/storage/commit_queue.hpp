@@ -39,6 +39,8 @@ struct RunWriter {
 
   // Adds a record. Throws std::bad_alloc if there is no memory; then the record is lost.
   void keep(Record record);
+  // Forgets a start that was refused, so that another run may begin.
+  void start_over() noexcept;
   // Why records cannot be stored just now. Needs no memory.
   void fail(Error why) noexcept;
   // Whether the store should be tried.

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string_view>
 
 using namespace triage;
@@ -181,4 +182,53 @@ TEST_CASE("a strategy sees a number that is the task as JSON writes it", "[agent
   CHECK(seen('a') == "97");
   CHECK(seen(true) == "true");
   CHECK(seen(0.5) == "0.5");
+}
+
+TEST_CASE("runs of agents with equal seeds at equal times get ids of their own", "[agent]") {
+  Kit kit;
+  const bool finishes = GENERATE(true, false);
+  std::set<RunId> ids;
+  for (int i = 0; i < 3; ++i) {
+    AgentOptions options = kit.options();
+    options.random = seeded_random(1);
+    const TriageAgent agent{[finishes](int task) {
+                              if (!finishes) throw std::runtime_error("refused");
+                              return task;
+                            },
+                            answers({RecoveryAction::escalate()}), options};
+    const auto result = agent.run(i);
+    if (finishes) {
+      CHECK(result.value() == i);
+    } else {
+      CHECK_ERRC(Errc::escalated, result);
+      ids.insert(result.error().failure()->run_id);
+    }
+  }
+  CHECK(ids.size() == (finishes ? 0 : 3));
+  CHECK(kit.store->runs({}).value().size() == 3);
+}
+
+TEST_CASE("random numbers that are all alike are named when their run id is taken", "[agent]") {
+  struct Stuck final : Random {
+    std::uint64_t next() override { return 7; }
+  };
+  Kit kit;
+  AgentOptions options = kit.options();
+  options.random = std::make_shared<Stuck>();
+  const TriageAgent agent{[](int task) { return task; }, answers({RecoveryAction::escalate()}),
+                          options};
+  CHECK(agent.run(1).value() == 1);
+  const auto again = agent.run(2);
+  CHECK_ERRC(Errc::conflict, again);
+  CHECK_THAT(again.error().detail, ContainsSubstring("AgentOptions::random"));
+}
+
+TEST_CASE("an agent's name that is not allowed is called a name", "[agent]") {
+  AgentOptions options = Kit().bare();
+  options.name = "a b";
+  const TriageAgent agent{[](int task) { return task; }, answers({RecoveryAction::escalate()}),
+                          options};
+  const auto refused = agent.run(1);
+  CHECK_ERRC(Errc::invalid_argument, refused);
+  CHECK(refused.error().detail.starts_with("the agent's name \"a b\" contains \" \"; allowed"));
 }

@@ -13,6 +13,7 @@
 
 using namespace triage;
 using namespace triage::test;
+using namespace std::chrono_literals;
 
 TEST_CASE("docs/events.md lists every event by its name, and no other", "[events]") {
   std::ifstream file(TRIAGE_SOURCE_DIR "/docs/events.md");
@@ -93,6 +94,51 @@ TEST_CASE("an observer that throws changes nothing, and the failure's notes tell
   CHECK_ERRC(Errc::escalated, result);
   CHECK(result.error().failure()->notes ==
         std::vector<std::string>{"the observer threw an exception"});
+}
+
+TEST_CASE("an observer that only throws before anything went wrong is noted, too", "[events]") {
+  Kit kit;
+  AgentOptions options = GENERATE(true, false) ? kit.options() : kit.bare();
+  const EventKind when = GENERATE(EventKind::run_started, EventKind::attempt_started);
+  options.observer = observe([when](const Event& event) {
+    if (event.kind == when) throw std::runtime_error("observer broke");
+  });
+  const TriageAgent agent{[](const std::string&) -> int { throw std::runtime_error("timeout"); },
+                          answers({RecoveryAction::escalate()}), options};
+  const auto result = agent.run("x");
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->notes ==
+        std::vector<std::string>{"the observer threw an exception"});
+}
+
+TEST_CASE("a gate that asks to wait for less than nothing lets the run wait for nothing",
+          "[events][gates]") {
+  struct Backwards final : Gate {
+    std::string_view name() const noexcept override { return "backwards"; }
+    GateAnswer enter(const GateRequest&) noexcept override {
+      if (++asked % 2 == 0) return {};
+      return {.kind = GateAnswer::Kind::wait, .wait = -5s};
+    }
+    void leave(const GateRequest&, std::uint64_t, const GateOutcome*) noexcept override {}
+    int asked = 0;
+  };
+  Kit kit;
+  AgentOptions options = kit.bare();
+  options.gates = {std::make_shared<Backwards>()};
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) -> Result<int> {
+                            const auto permit = attempt.enter("search");
+                            if (!permit) return permit.error();
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK(agent.run("x").value() == 1);
+  int waits = 0;
+  for (const auto& event : kit.log->entries()) {
+    if (event.kind != EventKind::wait_started) continue;
+    ++waits;
+    CHECK(event.number == 0);
+  }
+  CHECK(waits == 2);
 }
 
 TEST_CASE("an observer may throw on any thread while a failure is handled", "[events][threads]") {

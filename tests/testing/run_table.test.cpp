@@ -3,8 +3,10 @@
 #include "triage/testing/run_table.hpp"
 
 #include "triage/policies/backoff.hpp"
+#include "triage/policies/rate_limiter.hpp"
 #include "triage/policies/retry.hpp"
 #include "triage/policies/stop.hpp"
+#include "triage/stores/memory.hpp"
 #include "triage/testing/failures.hpp"
 
 #include "support/catch.hpp"
@@ -68,4 +70,28 @@ TEST_CASE("a thousand scenarios are a thousand runs, and none sleeps", "[testing
                     {.value = i, .attempts = 3, .waited_at_most = 10s}});
   }
   CHECK(run_table(policy(), rows) == "");
+}
+
+TEST_CASE("rows that share a store are runs of their own", "[testing][table]") {
+  const auto store = MemoryStore::create();
+  CHECK(run_table(policy(),
+                  {{"one", {failures::http(503), 1}, {.value = 1, .attempts = 2}},
+                   {"another", {2}, {.value = 2, .attempts = 1}},
+                   {"a refusal", {failures::refused()}, {.error = Errc::aborted}}},
+                  {.store = store}) == "");
+  CHECK(store->runs({}).value().size() == 3);
+}
+
+TEST_CASE("no row of a table feels what an earlier one did to a gate", "[testing][table]") {
+  const auto limited = [] {
+    return AgentOptions{.gates = {RateLimiter::create({.permits = 1, .period = 10s}).value()}};
+  };
+  const std::vector<RunRow> rows{{"one", {1}, {.value = 1, .waits = std::vector<Duration>{}}},
+                                 {"another", {2}, {.value = 2, .waits = std::vector<Duration>{}}}};
+  CHECK(run_table(policy(), rows, limited) == "");
+  CHECK_THAT(run_table(policy(), rows, limited()),
+             ContainsSubstring("pass a function that makes the options of one row"));
+  CHECK_THAT(run_table(policy(), rows, {.budget = Budget::create({.max_calls = 9}).value()}),
+             ContainsSubstring("the rows share gates or a budget"));
+  CHECK(run_table(policy(), {rows[0]}, limited()) == "");
 }

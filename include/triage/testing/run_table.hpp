@@ -7,8 +7,10 @@
 #include "triage/testing/scripted_agent.hpp"
 
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,8 +68,24 @@ struct PlayedRun {
 //   CHECK(run_table(policy, {{"two 503s are retried",
 //                             {failures::http(503), failures::http(503), "ok"},
 //                             {.value = "ok", .attempts = 3}}}) == "");
-// One line per row that does not hold, in row order, with what the run did.
+// One line per row that does not hold, in row order, with what the run did. `random` is seeded with
+// the row's number if it is null. Gates and a budget would carry over from row to row: with several
+// rows they are refused, also in the report; pass a function instead.
 [[nodiscard]] std::string run_table(const FailurePolicy& policy, const std::vector<RunRow>& rows,
                                     const AgentOptions& options = {});
+
+namespace detail {
+[[nodiscard]] std::string run_rows(const FailurePolicy& policy, const std::vector<RunRow>& rows,
+                                   const std::function<AgentOptions()>& make_options);
+}  // namespace detail
+
+// The same with options that are made anew for each row:
+//   run_table(policy, rows, [] { return AgentOptions{.gates = {Bulkhead::create({}).value()}}; });
+template <class MakeOptions>
+requires std::same_as<std::invoke_result_t<MakeOptions&>, AgentOptions>
+[[nodiscard]] std::string run_table(const FailurePolicy& policy, const std::vector<RunRow>& rows,
+                                    MakeOptions make_options) {
+  return detail::run_rows(policy, rows, make_options);
+}
 
 }  // namespace triage::inline v0_1::testing
