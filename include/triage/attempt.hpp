@@ -4,6 +4,7 @@
 
 #include "triage/budget.hpp"
 #include "triage/contract.hpp"
+#include "triage/detail/later.hpp"
 #include "triage/effect.hpp"
 #include "triage/failure.hpp"
 #include "triage/gate.hpp"
@@ -200,7 +201,7 @@ class Attempt {
   void sleep_until(WallTime when);
   template <class Resolution>  // Rounded up to milliseconds.
   void sleep_until(std::chrono::sys_time<Resolution> when) {
-    sleep_until(std::chrono::ceil<WallTime::duration>(when));
+    sleep_until(detail::wall_time_of(when));
   }
   // Whether a wait longer than Limits::max_wait would suspend the run. If not, all waits take place
   // in the calling thread.
@@ -217,7 +218,7 @@ class Attempt {
   template <class Resolution>  // Rounded up to milliseconds.
   [[nodiscard]] std::optional<Json> wait(std::string_view name,
                                          std::chrono::sys_time<Resolution> deadline) {
-    return wait(name, std::chrono::ceil<WallTime::duration>(deadline));
+    return wait(name, detail::wall_time_of(deadline));
   }
   // Like wait(), but returns at once: what was sent so far, or nothing if the store cannot be read
   // just now (with OnStoreError::fail that ends the run). An empty answer is not recorded.

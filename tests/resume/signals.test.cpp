@@ -283,3 +283,20 @@ TEST_CASE("an answer that is stored is known while the store fails", "[suspensio
   REQUIRE_OK(agent.signal("r", "go", 7));
   CHECK(agent.run("x", {.run_id = "r"}).value() == 14);
 }
+
+TEST_CASE("a wait until the end of time, in any unit, ends with the signal", "[signals]") {
+  Kit kit;
+  const bool in_days = GENERATE(true, false);
+  const TriageAgent agent{[in_days](const std::string&, Attempt& attempt) {
+                            const auto sent =
+                                in_days ? attempt.wait("go", std::chrono::sys_days::max())
+                                        : attempt.wait("go", std::chrono::sys_seconds::max());
+                            attempt.sleep_until(std::chrono::sys_seconds::min());
+                            return sent.value_or(Json("nothing came")).get<std::string>();
+                          },
+                          answers({RecoveryAction::escalate()}), kit.options()};
+  kit.clock->on_sleep = [&](TimePoint) {
+    if (kit.clock->waits.size() == 5) REQUIRE_OK(agent.signal("r", "go", "it came"));
+  };
+  CHECK(agent.run("x", {.run_id = "r"}).value() == "it came");
+}

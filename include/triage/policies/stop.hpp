@@ -2,6 +2,7 @@
 #pragma once
 // The three ways to stop: return the failure, wait for a decision, give up.
 
+#include "triage/detail/later.hpp"
 #include "triage/policy.hpp"
 
 #include <chrono>
@@ -25,7 +26,7 @@ class UntilTime : public std::optional<WallTime> {
       : optional(when) {}
   template <class Resolution>
   UntilTime(std::chrono::sys_time<Resolution> when)  // NOLINT(google-explicit-constructor)
-      : optional(std::chrono::ceil<WallTime::duration>(when)) {}
+      : optional(detail::wall_time_of(when)) {}
 };
 
 // Kinds of actions, given as RecoveryAction::Kind or by their names; kept as names.
