@@ -85,9 +85,9 @@ Result<Strategy> make_rollback(const Json& json, const Registry&) {
   arguments.read("hint", options.hint);
   if (const Json* backoff = arguments.find("backoff")) {
     if (!backoff->is_object()) {
-      arguments.refuse(
-          "backoff",
-          " is not an object; allowed are the arguments of retry_with_backoff in braces");
+      arguments.refuse("backoff",
+                       " is " + detail::shown(*backoff) +
+                           "; allowed is an object with the arguments of retry_with_backoff");
     } else {
       Arguments inner(*backoff, "rollback.backoff");
       options.backoff = read_backoff(inner);
@@ -163,7 +163,8 @@ Result<Strategy> make_sequence(const Json& json, const Registry& registry) {
   std::vector<Strategy> strategies;
   const Json* list = arguments.require("strategies");
   if (list != nullptr && !list->is_array()) {
-    arguments.refuse("strategies", " is not a list; allowed is a list of at least one strategy");
+    arguments.refuse("strategies", " is " + detail::shown(*list) +
+                                       "; allowed is a list of at least one strategy");
     list = nullptr;
   }
   std::string problems;

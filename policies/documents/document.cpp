@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/document.hpp"
 
+#include "documents/sections.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/detail/problems.hpp"
 #include "triage/detail/try.hpp"
@@ -153,10 +154,12 @@ Result<std::vector<std::shared_ptr<Gate>>> make_gates(const Json& section, const
     if (found == section.end()) continue;
     const std::string path = std::string("gates.") + maker.name;
     Json arguments = *found;
-    if (arguments.is_string()) arguments = Json{{"preset", arguments}};
+    const bool has_presets = maker.make == &make_retry_budget;
+    if (has_presets && arguments.is_string()) arguments = Json{{"preset", arguments}};
     if (!arguments.is_object()) {
-      detail::add_problems(
-          problems, path + " is " + detail::shown(*found) + "; allowed is an object of arguments");
+      detail::add_problems(problems, path + " is " + detail::shown(*found) +
+                                         "; allowed is an object of arguments" +
+                                         (has_presets ? ", or a preset: aws, grpc" : ""));
       continue;
     }
     auto gate = maker.make(arguments, shared);
@@ -190,13 +193,11 @@ Result<BudgetLimits> read_budget(const Json& section) {
       arguments.refuse(name, " is " + show(Json(value)) + "; allowed is a whole number, 0 to 2^53");
     }
   }
+  if (const auto made = Budget::create(limits); !made) take_over(arguments, made.error());
   const auto checked = arguments.check();
   if (!checked) return refused("", detail::behind("budget", checked.error().detail));
   limits.max_tokens = static_cast<std::uint64_t>(tokens);
   limits.max_calls = static_cast<std::uint64_t>(calls);
-  if (const auto budget = Budget::create(limits); !budget) {
-    return refused("budget", ": " + budget.error().detail);
-  }
   return outcome::success(limits);
 }
 
@@ -245,7 +246,7 @@ Result<PolicyDocument> document_from_json(const nlohmann::json& document,
       policy.erase("attempt_timeout");
     }
   }
-  take(policy_from_json(policy, registry), made.policy);
+  take(detail::policy_in(policy, registry, true), made.policy);
   if (!problems.empty()) return Error{Errc::invalid_argument, problems};
   return outcome::success(std::move(made));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/policies/registry.hpp"
 
+#include "documents/sections.hpp"
+
 #include "triage/detail/joined.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/detail/problems.hpp"
@@ -21,11 +23,14 @@ Error refused_at(std::string_view path, const std::string& text) {
   return {Errc::invalid_argument, std::string(path) + text};
 }
 
-// Names of failure types, and "default".
-std::vector<std::string> top_level_keys() {
+// Names of failure types, "default", and those of the sections around the policy.
+std::vector<std::string> top_level_keys(bool with_sections) {
   std::vector<std::string> names;
   for (const FailureType type : all_failure_types) names.emplace_back(to_string(type));
   names.emplace_back("default");
+  if (with_sections) {
+    names.insert(names.end(), detail::document_sections.begin(), detail::document_sections.end());
+  }
   return names;
 }
 
@@ -44,7 +49,11 @@ Result<Strategy> made(const StrategyFactory& factory, const Json& arguments,
 Result<Strategy> named(const std::string& name, const Json& arguments, std::string_view path,
                        const StrategyRegistry& registry) {
   const StrategyFactory* factory = registry.find(name);
-  if (factory == nullptr || !*factory) {
+  if (factory != nullptr && !*factory) {
+    return refused_at(path,
+                      " names the strategy \"" + printable(name) + "\", whose factory is null");
+  }
+  if (factory == nullptr) {
     return refused_at(path, " names the strategy \"" + printable(name) +
                                 "\", which does not exist" +
                                 detail::allowed_names(printable(name), registry.names()));
@@ -63,7 +72,16 @@ Result<Strategy> named(const std::string& name, const Json& arguments, std::stri
   return strategy;
 }
 
-Error misplaced_key(const std::string& key, const Json& value, const StrategyRegistry& registry) {
+Error misplaced_key(const std::string& key, const Json& value, const StrategyRegistry& registry,
+                    bool with_sections) {
+  const std::vector<std::string> keys = top_level_keys(with_sections);
+  const auto& sections = detail::document_sections;
+  if (std::find(sections.begin(), sections.end(), key) != sections.end()) {
+    return refused_at("", key + " is " + detail::shown(value) +
+                              ", but only a whole document has \"" + key +
+                              "\": read it with document_from_json, document_from_text or "
+                              "document_from_yaml");
+  }
   const std::vector<std::string> names = registry.names();
   const std::string where =
       printable(key) + " is " + detail::shown(value) + ", but \"" + printable(key) + "\" ";
@@ -71,10 +89,11 @@ Error misplaced_key(const std::string& key, const Json& value, const StrategyReg
     return refused_at("", where +
                               "stands at the top level, where only failure types may: write "
                               "{FAILURE_TYPE: {\"strategy\": NAME, …}}" +
-                              detail::allowed_names(printable(key), top_level_keys()));
+                              detail::allowed_names(printable(key), keys));
   }
-  return refused_at("", where + "is no failure type; an argument belongs in its strategy's object" +
-                            detail::allowed_names(printable(key), top_level_keys()));
+  return refused_at("", where + "is no failure type" + (with_sections ? " and no section" : "") +
+                            "; an argument belongs in its strategy's object" +
+                            detail::allowed_names(printable(key), keys));
 }
 
 // Thrown through the parser's callback and caught by the function that calls the parser.
@@ -118,7 +137,9 @@ const StrategyFactory* StrategyRegistry::find(std::string_view name) const {
 
 std::vector<std::string> StrategyRegistry::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, factory] : factories_) names.push_back(name);
+  for (const auto& [name, factory] : factories_) {
+    if (factory) names.push_back(name);
+  }
   return names;
 }
 
@@ -147,23 +168,24 @@ Result<Strategy> strategy_from_json(const nlohmann::json& value, const StrategyR
   return named(name->get_ref<const std::string&>(), arguments, path, registry);
 }
 
-Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
-                                       const StrategyRegistry& registry) {
+Result<FailurePolicy> detail::policy_in(const nlohmann::json& document,
+                                        const StrategyRegistry& registry, bool with_sections) {
   TRIAGE_TRYV(check_json(document, "the policy document"));
   if (!document.is_object()) {
     return refused_at("", "the policy document is " + detail::shown(document) +
                               "; allowed is an object from failure types to strategies");
   }
   if (document.empty()) {
-    return refused_at("", "the policy document is empty; allowed are the keys " +
-                              detail::joined(top_level_keys()));
+    return refused_at("", (with_sections ? "the policy document names no strategy; allowed are "
+                                         : "the policy document is empty; allowed are the keys ") +
+                              detail::joined(top_level_keys(false)));
   }
   FailurePolicy policy;
   std::string problems;
   for (const auto& [key, value] : document.items()) {
     const auto type = parse_failure_type(key);
     if (!type && key != "default") {
-      detail::add_problems(problems, misplaced_key(key, value, registry).detail);
+      detail::add_problems(problems, misplaced_key(key, value, registry, with_sections).detail);
       continue;
     }
     auto strategy = strategy_from_json(value, registry, key);
@@ -177,6 +199,11 @@ Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
   }
   if (!problems.empty()) return Error{Errc::invalid_argument, problems};
   return outcome::success(std::move(policy));
+}
+
+Result<FailurePolicy> policy_from_json(const nlohmann::json& document,
+                                       const StrategyRegistry& registry) {
+  return detail::policy_in(document, registry, false);
 }
 
 Result<nlohmann::json> json_from_text(std::string_view text) {

@@ -289,3 +289,37 @@ TEST_CASE("a rollback to a place without a name is refused", "[policies][documen
     CHECK(text.find("default." + key + " is \"\"; allowed is ") != std::string::npos);
   }
 }
+
+TEST_CASE("a misspelt section is corrected to the section's name", "[policies][document]") {
+  for (const auto& [wrong, right] : std::vector<std::pair<std::string, std::string>>{
+           {"gate", "gates"}, {"budgets", "budget"}, {"attempt_timout", "attempt_timeout"}}) {
+    CHECK_THAT(problem(("default: retry\n" + wrong + ": 5\n").c_str()),
+               ContainsSubstring("line 2: " + wrong + " is 5, but \"" + wrong +
+                                 "\" is no failure type and no section") &&
+                   ContainsSubstring("default, gates, budget, attempt_timeout") &&
+                   ContainsSubstring("did you mean \"" + right + "\"?"));
+  }
+  const auto bare = policy_from_text(R"({"default": "retry", "budget": {"max_tokens": 5}})",
+                                     built_in_strategies());
+  CHECK_ERRC(Errc::invalid_argument, bare);
+  CHECK_THAT(bare.error().detail, ContainsSubstring("read it with document_from_json"));
+}
+
+TEST_CASE("errors of a document name what stands in it", "[policies][document]") {
+  CHECK_THAT(problem("attempt_timeout: 90s\n"),
+             ContainsSubstring("the policy document names no strategy; allowed are wrong_tool") &&
+                 ContainsSubstring("default"));
+  CHECK(problem("default: retry\ngates: {rate_limiter: fast}\n") ==
+        "line 2: gates.rate_limiter is \"fast\"; allowed is an object of arguments");
+  CHECK(problem("default: retry\ngates: {circuit_breaker: open}\n") ==
+        "line 2: gates.circuit_breaker is \"open\"; allowed is an object of arguments");
+  CHECK(problem("default: retry\ngates: {retry_budget: 5}\n") ==
+        "line 2: gates.retry_budget is 5; allowed is an object of arguments, or a preset: aws, "
+        "grpc");
+  CHECK_THAT(problem("default: retry\nbudget: {max_cost_usd: -2}\n"),
+             ContainsSubstring("line 2: budget.max_cost_usd is -2"));
+  CHECK_THAT(problem("default: {strategy: rollback, backoff: 3}\n"),
+             ContainsSubstring("default.backoff is 3; allowed is an object"));
+  CHECK_THAT(problem("default: {strategy: sequence, strategies: retry}\n"),
+             ContainsSubstring("default.strategies is \"retry\"; allowed is a list"));
+}
