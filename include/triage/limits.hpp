@@ -14,7 +14,8 @@ struct Limits {
   // that suspended the run. 1 to 1,000,000.
   int max_attempts = 20;
   int max_attempts_per_type = 10;  // Failed attempts with the same type. Likewise.
-  // Since the run's start, while a process works on it; 0: no limit.
+  // Since the run's start, while a process works on it; 0: no limit. No attempt, and no wait in the
+  // process, begins that would not fit.
   Duration max_elapsed{0};
   std::uint64_t max_tokens = 0;  // Input and output, as recorded by record_usage; 0: no limit.
   double max_cost_usd = 0.0;     // Likewise.

@@ -21,7 +21,7 @@ Result<void> check_who(std::string_view who) {
 }
 
 Result<void> check_decision(const RecoveryAction& action, const std::string& who) {
-  if (auto problem = wrong_delay(action)) {
+  if (auto problem = wrong_action(action)) {
     return Error{Errc::invalid_argument, "the decision is " + *std::move(problem)};
   }
   TRIAGE_TRYV(check_who(who));

@@ -26,7 +26,7 @@ Error recorded_error(const Continuation& run, Errc code, const std::string& how_
   if (newest_body(run.reading, RecordKind::failure_classified).is_null()) return error;
   auto context = std::make_shared<FailureContext>();
   restore_context(run, *context);
-  const std::string reason = reason_without(text, context->text);
+  const std::string reason = reason_without(text, printable(context->text));
   if (!reason.empty()) ErrorFacts::because(error, reason + before);
   ErrorFacts::failed(error, std::move(context));
   return error;

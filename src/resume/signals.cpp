@@ -71,9 +71,10 @@ bool about_as_long(WallTime::duration one, WallTime::duration other) {
 }  // namespace
 
 Error Run::too_late_for(int attempt, std::string text) {
+  const char* const why = no_time_left(name_of_end());
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
-  data().no_attempt = no_time_left;
+  data().no_attempt = why;
   Error error(Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"});
   data_->reported = error.reported();
   return error;
@@ -100,6 +101,7 @@ Result<WaitFacts> Run::measure_wait(int attempt, const Pause& what) {
       what.until < wall ? WallTime::duration(-1) : std::min(what.until - wall, longest_wait);
   if (what.latest) facts.left = std::min(facts.left, *what.latest - now());
   if (const auto latest = deadline()) facts.deadline_left = *latest - now();
+  if (const auto latest = run_time_ends()) facts.time_left = *latest - now();
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
   facts.can_suspend = may_suspend();
@@ -185,7 +187,7 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
         break;
       }
       case WaitDo::refuse:
-        return too_late_for(attempt, "the attempt would wait beyond the deadline");
+        return too_late_for(attempt, "the attempt would wait beyond " + std::string(name_of_end()));
       case WaitDo::suspend: return ask_to_suspend(attempt, what);
       case WaitDo::done: return outcome::success();
     }

@@ -68,6 +68,16 @@ std::optional<TimePoint> Run::run_time_ends() const {
   return options_.parent == nullptr ? ends : earlier(ends, options_.parent->run_->run_time_ends());
 }
 
+// What attempts, and waits in this process, must fit in.
+std::optional<TimePoint> Run::time_ends() const { return earlier(deadline(), run_time_ends()); }
+
+std::string_view Run::name_of_end() const {
+  const auto by_deadline = deadline();
+  return by_deadline && by_deadline == time_ends()
+             ? the_deadline
+             : std::string_view("the end of limits.max_elapsed");
+}
+
 // The alarm is set when a callable first asks, because it may cost a thread.
 std::stop_token Run::timed_stop_token() {
   const std::stop_token cancelled = attempt_stop_token();

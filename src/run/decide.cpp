@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::detail {
 namespace {
@@ -31,6 +32,17 @@ std::optional<std::size_t> last_failed_step(const Trajectory& trajectory, std::s
     }
   }
   return std::nullopt;
+}
+
+// Copies what is new: copying all would make the cost of many failures grow with their square. A
+// decision replaces the newest entry before it adds its own.
+void bring_up_to_date(std::vector<HistoryEntry>& copy, const std::vector<HistoryEntry>& history) {
+  constexpr std::size_t may_differ = 2;
+  const std::size_t both = std::min(copy.size(), history.size());
+  const auto same = static_cast<std::ptrdiff_t>(both - std::min(both, may_differ));
+  copy.reserve(history.capacity());  // Avoids an allocation per failure.
+  copy.erase(copy.begin() + same, copy.end());
+  copy.insert(copy.end(), history.begin() + same, history.end());
 }
 
 Json evidence_json(const std::vector<Evidence>& evidence) {
@@ -57,6 +69,7 @@ void Run::describe_situation(Situation& s) {
   s.can_suspend = outlives_process();
   s.no_attempt = b.no_attempt;
   s.gate_closed = b.gate_closed;
+  s.time_end = name_of_end();
   s.in_doubt.reset();
   if (b.sticky && b.sticky->code == Errc::in_doubt) s.in_doubt = b.sticky->detail;
   const RareRunData* extras = b.made_extras.get();
@@ -131,6 +144,7 @@ void Run::classify() {
   RunData& b = *data_;
   Classification& found = b.context().classification;
   found = ask_classifier();
+  if (to_string(found.type) == to_string(FailureType::unknown)) found.type = FailureType::unknown;
   b.classified_attempt = attempt_;
   // A guess is kept as evidence; only a confident one justifies discarding progress.
   if (found.critical_step_confidence && *found.critical_step_confidence < least_guess_acted_on) {
@@ -177,8 +191,7 @@ void Run::complete_context() {
   if (context.task.empty()) context.task = task_text();
   context.refused = b.gate_refused;
   context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
-  context.history.reserve(b.journal.history().capacity());  // Avoids an allocation per failure.
-  context.history = b.journal.history();
+  bring_up_to_date(context.history, b.journal.history());
   context.trajectory = b.journal.trajectory();
   context.random = unit_interval(core_.random->next());
   context.text = b.failure().text;
@@ -202,7 +215,7 @@ void Run::measure_time() {
   const TimePoint instant = now();
   context.elapsed = instant - data_->started_at.value_or(instant);
   context.remaining.reset();
-  if (const auto until = earlier(deadline(), run_time_ends())) {
+  if (const auto until = time_ends()) {
     context.remaining = Duration(
         saturating_subtract(until->time_since_epoch().count(), instant.time_since_epoch().count()));
   }

@@ -60,8 +60,6 @@ struct Failing {
   Situation situation{};     // Exchanged by the driver and the machine.
 };
 
-inline constexpr const char* no_time_left = "the deadline leaves no time for an attempt";
-
 // What a run has beside its frame. Outlives it when the run is suspended.
 struct RunData {
   RunData() {}  // User-provided, so that make_unique does not clear the memory first.

@@ -11,27 +11,31 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-GateAnswer late_pass(Duration wait, std::string_view why) {
+GateAnswer late_pass(Duration wait, std::string_view end, std::string_view why) {
   return {.kind = GateAnswer::Kind::refuse,
           .wait = wait,
           .reason = "gate_wait",
           .message =
               "it could only start in " +
               std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count()) +
-              " ms, after the deadline" + (why.empty() ? "" : ": " + std::string(why))};
+              " ms, after " + std::string(end) + (why.empty() ? "" : ": " + std::string(why))};
 }
 
 }  // namespace
 
 // For a call of an attempt: asks until all gates let the request pass. Waits on the injected clock,
-// never beyond the deadline.
+// never beyond the end of the run's or the attempt's time.
 GateAnswer Run::pass_gates(GateRequest request, Permit& permit) {
   for (;;) {
     GateAnswer answer = core_.gates.enter(request, permit);
     if (answer.kind != GateAnswer::Kind::wait) return answer;
     const TimePoint until = later(now(), answer.wait);
-    if (const auto latest = attempt_deadline(); latest && until >= *latest) {
-      return late_pass(answer.wait, answer.message);
+    const auto attempt_ends = attempt_deadline();
+    if (attempt_ends && until >= *attempt_ends) {
+      return late_pass(answer.wait, the_deadline, answer.message);
+    }
+    if (const auto ends = time_ends(); ends && until >= *ends) {
+      return late_pass(answer.wait, name_of_end(), answer.message);
     }
     emit(EventKind::wait_started, {.number = static_cast<std::uint64_t>(answer.wait.count())});
     const bool woke = rest_until(until);
@@ -73,7 +77,7 @@ Input Run::enter_gates() {
         Duration(saturating_add(s.gate_waited.count(), answer.wait.count()));  // After this wait.
     s.gate_message = std::move(answer.message);
     s.gate_time_left.reset();
-    if (const auto latest = deadline()) s.gate_time_left = *latest - now();
+    if (const auto latest = time_ends()) s.gate_time_left = *latest - now();
     return Input::held;
   }
   if (held != nullptr) held->situation.gate_waited = Duration::zero();
@@ -91,11 +95,11 @@ Input Run::refuse_entry(const GateAnswer& answer) {
   return Input::failed;
 }
 
-// The gate would only admit the attempt after the deadline.
+// The gate would only admit the attempt when the run's time is over.
 Input Run::refuse_held() {
   Situation& s = data_->situation();
   s.gate_waited = Duration::zero();
-  return refuse_entry(late_pass(s.gate_wait, s.gate_message));
+  return refuse_entry(late_pass(s.gate_wait, name_of_end(), s.gate_message));
 }
 
 Input Run::wait_at_gate(Duration delay) {

@@ -3,6 +3,10 @@
 // needs, in this order.
 #include "run/run_machine.hpp"
 
+#include "seams/action_names.hpp"
+#include "triage/detail/nearest.hpp"
+#include "triage/json.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -10,10 +14,9 @@
 namespace triage::inline v0_1::detail {
 namespace {
 
-std::string seconds_text(const char* format, Duration delay, Duration left) {
-  char text[96];
-  std::snprintf(text, sizeof text, format, std::chrono::duration<double>(delay).count(),
-                std::chrono::duration<double>(left).count());
+std::string seconds_text(Duration length) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", std::chrono::duration<double>(length).count());
   return text;
 }
 
@@ -21,15 +24,27 @@ std::string name_of_kind(RecoveryAction::Kind kind) { return std::string(to_stri
 
 }  // namespace
 
+const char* no_time_left(std::string_view end) noexcept {
+  return end == the_deadline ? "the deadline leaves no time for an attempt"
+                             : "limits.max_elapsed leaves no time for an attempt";
+}
+
 bool reruns(RecoveryAction::Kind kind) noexcept {
   return kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::replan ||
          kind == RecoveryAction::Kind::rollback || kind == RecoveryAction::Kind::resume;
 }
 
-std::optional<std::string> wrong_delay(const RecoveryAction& action) {
-  if (action.delay >= Duration::zero()) return std::nullopt;
-  return name_of_kind(action.kind) + " after a delay of " + std::to_string(action.delay.count()) +
-         " ns; allowed is 0 or more";
+std::optional<std::string> wrong_action(const RecoveryAction& action) {
+  if (action.delay < Duration::zero()) {
+    return name_of_kind(action.kind) + " after a delay of " + std::to_string(action.delay.count()) +
+           " ns; allowed is 0 or more";
+  }
+  for (const std::string& name : action.allowed_actions) {
+    if (parse_recovery_kind(name)) continue;
+    return name_of_kind(action.kind) + " with the allowed action \"" + printable(name) + "\"" +
+           allowed_names(printable(name), action_names());
+  }
+  return std::nullopt;
 }
 
 std::string forbidden_repetition(RecoveryAction::Kind kind, const std::string& steps) {
@@ -46,6 +61,21 @@ std::string contract_hint(const FailureContext& context) {
 namespace {
 
 constexpr std::string_view failure_follows = "; the failure was: ";
+
+bool is_word(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Whether a message tells the text, and not only a longer word that contains it.
+bool tells(std::string_view message, std::string_view text) {
+  for (std::size_t at = message.find(text); at != std::string_view::npos;
+       at = message.find(text, at + 1)) {
+    const std::size_t end = at + text.size();
+    const bool begins = at == 0 || !is_word(message[at - 1]);
+    if (text.empty() || (begins && (end == message.size() || !is_word(message[end])))) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -163,7 +193,7 @@ std::optional<std::string> RunMachine::exhausted_limit() const {
            " s) is over";
   }
   if (context.remaining && *context.remaining <= Duration::zero()) {
-    return "the deadline has passed";
+    return std::string(s.time_end) + " has passed";
   }
   if (s.no_attempt != nullptr) return s.no_attempt;
   if (s.gate_closed) return context.text + "; it named no time to ask again";
@@ -185,7 +215,7 @@ std::optional<std::string> RunMachine::unsafe_to_repeat(RecoveryAction::Kind kin
 
 Next RunMachine::within_limits() {
   Situation& s = *at_;
-  if (auto problem = wrong_delay(s.action)) {
+  if (auto problem = wrong_action(s.action)) {
     s.action =
         RecoveryAction::escalate("the strategy for " + std::string(to_string(s.context->type())) +
                                  " asked for " + *std::move(problem));
@@ -211,7 +241,7 @@ Next RunMachine::escalation_answered() {
   const std::string asked = "on_escalate asked for ";
   if (by_limit_ && reruns(instead.kind)) {
     s.notes.push_back(asked + name_of_kind(instead.kind) + ", but " + s.action.message);
-  } else if (auto problem = wrong_delay(instead)) {
+  } else if (auto problem = wrong_action(instead)) {
     s.notes.push_back(asked + *std::move(problem));
   } else if (auto unsafe = unsafe_to_repeat(instead.kind)) {
     s.notes.push_back(asked + name_of_kind(instead.kind) + ", but " + *std::move(unsafe));
@@ -322,8 +352,8 @@ Next RunMachine::give_up() {
     detail = aborts ? "the policy gives the run up" : "the policy asks for a person";
   }
   for (const std::string& failure : s.undoing.failures) detail += "; " + failure;
-  const std::string& text = s.context->text;
-  const bool told = detail.find(text) != std::string::npos;
+  const std::string text = printable(s.context->text);  // As a strategy's message quotes it.
+  const bool told = tells(detail, text);
   if (aborts) return end_run(Errc::aborted, std::move(detail));
   if (told) return end_run(Errc::escalated, std::move(detail));
   std::string whole = with_failure(detail, text);
@@ -338,8 +368,8 @@ Next RunMachine::end_run(Errc code, std::string detail, std::string reason) {
 std::optional<std::string> RunMachine::too_late(Duration delay) const {
   const auto& remaining = at_->context->remaining;
   if (delay <= Duration::zero() || !remaining || delay < *remaining) return std::nullopt;
-  return seconds_text("the next attempt would begin in %.3g s, after the deadline in %.3g s", delay,
-                      *remaining);
+  return "the next attempt would begin in " + seconds_text(delay) + ", after " +
+         std::string(at_->time_end) + " in " + seconds_text(*remaining);
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -88,16 +88,22 @@ struct Ending {
 };
 
 // Exchanged by the machine and its driver about a failure: facts in, an action out.
+// The end of a run's time, in texts; or it is that of limits.max_elapsed.
+inline constexpr std::string_view the_deadline = "the deadline";
+// Why no attempt can be made, static. end: as above.
+[[nodiscard]] const char* no_time_left(std::string_view end) noexcept;
+
 struct Situation {
   // --- Facts, set before `classified`; `can_suspend` and the time also before `decided`.
   const FailureContext* context = nullptr;
-  int attempts = 0;                       // Those that count against the limits.
-  bool can_suspend = false;               // The run can outlive this process.
-  const char* no_attempt = nullptr;       // Why no further attempt can be made; static.
-  bool gate_closed = false;               // A gate refused and named no time to retry.
-  std::optional<std::string> in_doubt{};  // An effect of the attempt: nothing may run again.
-  const RecoveryAction* asked = nullptr;  // The action a guard wants instead of the policy's.
-  std::string unsafe_steps{};             // Steps that must not be repeated; empty: none.
+  int attempts = 0;                          // Those that count against the limits.
+  bool can_suspend = false;                  // The run can outlive this process.
+  const char* no_attempt = nullptr;          // Why no further attempt can be made; static.
+  bool gate_closed = false;                  // A gate refused and named no time to retry.
+  std::string_view time_end = the_deadline;  // What context->remaining leads to.
+  std::optional<std::string> in_doubt{};     // An effect of the attempt: nothing may run again.
+  const RecoveryAction* asked = nullptr;     // The action a guard wants instead of the policy's.
+  std::string unsafe_steps{};                // Steps that must not be repeated; empty: none.
   // --- With `held`, and `refuse_entry`.
   Duration gate_wait{0};
   Duration gate_waited{0};  // Before this wait.
@@ -229,7 +235,7 @@ class RunMachine {
 [[nodiscard]] std::string with_failure(std::string reason, std::string_view failure);
 [[nodiscard]] std::string reason_without(std::string_view detail, std::string_view failure);
 // The negative delay that an action asks for, if any.
-[[nodiscard]] std::optional<std::string> wrong_delay(const RecoveryAction& action);
+[[nodiscard]] std::optional<std::string> wrong_action(const RecoveryAction& action);
 [[nodiscard]] bool reruns(RecoveryAction::Kind kind) noexcept;
 // Why strict_idempotency forbids an action that repeats these steps.
 [[nodiscard]] std::string forbidden_repetition(RecoveryAction::Kind kind, const std::string& steps);

@@ -17,7 +17,7 @@ std::string milliseconds_text(Duration duration) {
 
 Input Run::check_start() { return refuse_to_start().value_or(Input::done); }
 
-// What happens instead of an attempt if the run is cancelled or its deadline has passed.
+// What happens instead of an attempt if the run is cancelled or its time is over.
 std::optional<Input> Run::refuse_to_start() {
   if (stop_token().stop_requested()) [[unlikely]]
     return cancel("the stop token was triggered");
@@ -33,20 +33,21 @@ std::optional<Input> Run::refuse_to_start() {
                             "the agent is at work on the same task further up");
     }
   }
-  if (const std::optional<TimePoint> until = deadline()) {
+  if (const std::optional<TimePoint> until = time_ends()) {
     // Without set-up nothing takes time between the run's start and its first attempt.
     const TimePoint instant = attempt_ == 0 && began_ && !data_ ? *began_ : now();
     if (!began_) began_ = instant;
     attempt_began_ = instant;
     if (instant >= *until) {
-      return too_late_to_start("the deadline had passed before the attempt could begin");
+      return too_late_to_start(std::string(name_of_end()) +
+                               " had passed before the attempt could begin");
     }
     const Duration expected = expected_duration();
     const Duration left = *until - instant;
     if (expected > Duration::zero() && expected >= left && !tries_anyway(left)) {
-      return too_late_to_start("the attempt could not end before the deadline: it takes some " +
-                               milliseconds_text(expected) + ", and " + milliseconds_text(left) +
-                               " are left");
+      return too_late_to_start("the attempt could not end before " + std::string(name_of_end()) +
+                               ": it takes some " + milliseconds_text(expected) + ", and " +
+                               milliseconds_text(left) + " are left");
     }
   }
   return std::nullopt;
@@ -63,7 +64,8 @@ Input Run::refuse_attempt(Failure failure, const char* why) {
 
 Input Run::too_late_to_start(std::string text) {
   return refuse_attempt(
-      {.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"}, no_time_left);
+      {.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"},
+      no_time_left(name_of_end()));
 }
 
 Duration Run::expected_duration() const noexcept {
@@ -77,7 +79,7 @@ std::optional<TimePoint> Run::learn_duration() noexcept {
   const Duration::rep took = (ended - *attempt_began_).count();
   const Duration::rep before = core_.learnt_duration.load(std::memory_order_relaxed);
   // Success despite the average leaving no time for it proves the average wrong.
-  const auto until = deadline();
+  const auto until = time_ends();
   const bool proved = until && Duration(before) >= *until - *attempt_began_;
   core_.learnt_duration.store(before == 0 || proved ? took : before + (took - before) / 8,
                               std::memory_order_relaxed);

@@ -25,7 +25,7 @@ enum class WaitDo : std::uint8_t {
   look,     // For the signal. → seen, unseen
   drain,    // The process may be killed while it waits. → drained
   rest,     // For WaitNext::delay. → woke
-  refuse,   // The wait would exceed the run's deadline: the attempt fails.
+  refuse,   // The wait would exceed the run's time: the attempt fails.
   suspend,  // The run continues later, possibly in another process.
   done,     // The time has come, or the signal was sent.
 };
@@ -38,6 +38,7 @@ struct WaitNext {
 struct WaitFacts {
   Duration left{0};                         // Until the end of the wait; negative: it is over.
   std::optional<Duration> deadline_left{};  // Until the run's deadline, if it has one.
+  std::optional<Duration> time_left{};      // Until limits.max_elapsed is over, likewise.
   bool can_suspend = false;                 // Another process can repeat the attempt.
 };
 
@@ -73,6 +74,8 @@ class WaitMachine {
       return {.what = WaitDo::refuse};
     }
     if (facts.left > longest_ && facts.can_suspend) return {.what = WaitDo::suspend};
+    // Only waiting in a process counts as elapsed.
+    if (facts.time_left && facts.left >= *facts.time_left) return {.what = WaitDo::refuse};
     return {.what = WaitDo::drain};
   }
 

@@ -189,3 +189,47 @@ TEST_CASE("an error code whose category cannot say what it means is a failure li
   CHECK(result.error().failure()->text == "it failed");
   CHECK(kit.store->run("r").value().status == RunStatus::escalated);
 }
+
+TEST_CASE("a suspension that no decision could end is not begun", "[bad input]") {
+  RecoveryAction action = RecoveryAction::suspend("may I?");
+  action.allowed_actions = {"retyr"};
+  const TriageAgent agent{[](int) -> int { throw std::runtime_error("timeout"); },
+                          answers({action}), Kit().bare()};
+  const auto result = agent.run(1);
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(
+      result.error().detail,
+      ContainsSubstring("asked for suspend with the allowed action \"retyr\"; allowed are") &&
+          ContainsSubstring("did you mean \"retry\"?"));
+}
+
+TEST_CASE("a fallback without a value is refused for having none", "[bad input]") {
+  RecoveryAction action;
+  action.kind = RecoveryAction::Kind::fallback;
+  const TriageAgent agent{[](int) -> int { throw std::runtime_error("timeout"); },
+                          answers({action}), Kit().bare()};
+  const auto result = agent.run(1);
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK_THAT(result.error().detail, ContainsSubstring("fallback is not possible: it has no value"));
+}
+
+TEST_CASE("a type that does not exist counts as unknown", "[bad input]") {
+  class Confused final : public Classifier {
+   public:
+    Classification classify(const ClassifierInput&) override {
+      return {.type = static_cast<FailureType>(200), .confidence = 1.0};
+    }
+  };
+  const bool by_classifier = GENERATE(true, false);
+  AgentOptions options = Kit().bare();
+  if (by_classifier) options.classifier = std::make_shared<Confused>();
+  const TriageAgent agent{
+      [&](int, Attempt& attempt) -> Result<int> {
+        if (by_classifier) return attempt.fail({.text = "odd"});
+        return attempt.fail({.text = "odd", .type = static_cast<FailureType>(200)});
+      },
+      answers({RecoveryAction::retry(), RecoveryAction::escalate()}), options};
+  const auto result = agent.run(1);
+  CHECK_ERRC(Errc::escalated, result);
+  CHECK(result.error().failure()->type() == FailureType::unknown);
+}

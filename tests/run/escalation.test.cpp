@@ -2,6 +2,8 @@
 // on_escalate and effects in doubt.
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "triage/policies/retry.hpp"
+#include "triage/policies/stop.hpp"
 
 using namespace triage;
 using namespace triage::test;
@@ -74,4 +76,24 @@ TEST_CASE("an error says each thing once", "[run]") {
   CHECK_THAT(detail_with(act(RecoveryAction::escalate())), !ContainsSubstring("escalated"));
   CHECK_THAT(detail_with(act(RecoveryAction::escalate("look: the printer is on fire"))),
              ContainsSubstring("look"));
+}
+
+TEST_CASE("an error tells its failure once and escaped, however short or odd its text is",
+          "[run]") {
+  const auto detail_with = [](std::string text, FailurePolicy policy) {
+    const TriageAgent agent{
+        [text](int, Attempt& attempt) -> Result<int> { return attempt.fail({.text = text}); },
+        std::move(policy), Kit().bare()};
+    return agent.run(1).error().detail;
+  };
+  const auto by = [](Strategy strategy) { return FailurePolicy().otherwise(std::move(strategy)); };
+  const FailurePolicy plain = by(escalate());
+  CHECK(detail_with("first line\nsecond line", plain) ==
+        "escalated: unknown of attempt 1: first line\\nsecond line");
+  CHECK(detail_with("\x1b[31mred", plain) == "escalated: unknown of attempt 1: \\x1b[31mred");
+  const FailurePolicy once = by(retry({.max_attempts = 1}));
+  CHECK_THAT(detail_with("max", once), ContainsSubstring("; the failure was: max"));
+  CHECK_THAT(detail_with("x", once), ContainsSubstring("; the failure was: x"));
+  CHECK_THAT(detail_with("a\nb", by(escalate("look"))),
+             ContainsSubstring("the failure was: a\\nb"));
 }
