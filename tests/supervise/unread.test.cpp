@@ -83,7 +83,8 @@ TEST_CASE("an effect whose output a full disk refuses is done, and that is told"
                                       effect + "silent -- true >/dev/full\necho $?\n")});
   INFO(printed.error);
   CHECK(printed.out == "9\n9\nhi\n4\n0\n");
-  CHECK_THAT(printed.error, ContainsSubstring("No space left on device; it is kept"));
+  CHECK_THAT(printed.error, ContainsSubstring("No space left on device; the effect is done, and "
+                                              "keeps its output"));
 }
 
 TEST_CASE("a message that nobody reads does not hold up the timeout", "[run]") {
