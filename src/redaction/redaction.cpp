@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 namespace triage::inline v0_1 {
@@ -105,12 +106,12 @@ void redact_names(Json& object, const Redactor& redactor) {
     moved.push_back(std::move(object[one.first]));
     object.erase(one.first);
   }
+  std::map<std::string_view, std::size_t> used;  // By text: the highest number so far.
   for (std::size_t i = 0; i < changed.size(); ++i) {
     // Another name may have become the same text: neither member may be lost.
     std::string name = changed[i].second;
-    for (int other = 2; object.contains(name); ++other) {
-      name = changed[i].second + " " + std::to_string(other);
-    }
+    std::size_t& number = used.try_emplace(changed[i].second, 1).first->second;
+    while (object.contains(name)) name = changed[i].second + " " + std::to_string(++number);
     object[name] = std::move(moved[i]);
   }
 }

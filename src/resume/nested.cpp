@@ -156,6 +156,7 @@ void Run::hand_over(const Attempt& attempt, const RunId& child, const Error* err
       error == nullptr || error->code == Errc::aborted || error->code == Errc::escalated;
   if (!awaited || !ended) return;
   const bool newest = children.at == b.journal.last();
+  const bool inherited = b.child_at == b.journal.last();
   run.make_room();
   Record record =
       b.journal.add(RecordKind::usage, b.store ? run.core_.clock->wall_now() : WallTime(),
@@ -165,6 +166,7 @@ void Run::hand_over(const Attempt& attempt, const RunId& child, const Error* err
                          {"calls", 0},
                          {"ended_child", child}});
   if (newest) children.at = b.journal.last();
+  if (inherited) b.child_at = b.journal.last();
   if (!b.store) return;
   run.enqueue(std::move(record));
   run.write_through(attempt.number(), std::move(lock));

@@ -6,6 +6,7 @@
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace triage::inline v0_1::detail {
@@ -21,27 +22,28 @@ Result<JournalReading> read_suspended(CheckpointStore& store, const RunInfo& inf
   return run_catching([&] { return store.read_newest(info.id); });
 }
 
-// Deeper nesting is not looked through: damaged records may name each other.
-constexpr int deepest_nesting = 64;
+// More are not looked through; each is, once: damaged records may name each other.
+constexpr std::size_t most_nested = 1'000;
+using Seen = std::set<RunId>;
 
-Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, int depth = 0);
+Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, Seen& seen);
 
 // When a run that waits for this nested one may continue because of it: nothing if it goes on
 // waiting, another process has it, or this store does not know it.
-std::optional<WallTime> child_due(CheckpointStore& store, const RunId& child, int depth) {
+std::optional<WallTime> child_due(CheckpointStore& store, const RunId& child, Seen& seen) {
   const auto info = run_catching([&] { return store.run(child); });
   if (!info || info.value().owned) return std::nullopt;
   const RunStatus status = info.value().status;
   // Whether one that was cancelled or quarantined goes on is for a person to say.
   if (status == RunStatus::cancelled || status == RunStatus::poisoned) return std::nullopt;
   if (status != RunStatus::suspended) return info.value().updated;
-  if (depth >= deepest_nesting) return std::nullopt;
-  const auto waiting = waiting_run(store, info.value(), depth + 1);
+  if (seen.size() >= most_nested || !seen.insert(child).second) return std::nullopt;
+  const auto waiting = waiting_run(store, info.value(), seen);
   return waiting ? std::optional(waiting.value().until) : std::nullopt;
 }
 
 // How a suspended run waits. Errors: the store's; Errc::corrupt.
-Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, int depth) {
+Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, Seen& seen) {
   TRIAGE_TRY(reading, read_suspended(store, info));
   const auto newest =
       std::find_if(reading.records.rbegin(), reading.records.rend(),
@@ -63,7 +65,7 @@ Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, int dept
   }
   if (!body.contains("waiting")) return outcome::success(std::move(waiting));
   for (const RunId& child : awaited_children(body)) {
-    const auto due = child_due(store, child, depth);
+    const auto due = child_due(store, child, seen);
     if (due) waiting.until = std::min(waiting.until, *due);
   }
   return outcome::success(std::move(waiting));
@@ -105,7 +107,8 @@ Result<std::vector<DueRun>> due_runs(const AgentCore& core, const RunOptions& op
                      {.agent = core.options.name, .status = RunStatus::suspended, .limit = 0});
                }));
     for (const RunInfo& info : runs) {
-      auto waiting = waiting_run(*store, info);
+      Seen seen{info.id};
+      auto waiting = waiting_run(*store, info, seen);
       // A damaged run is left for an operator; the others continue.
       if (waiting && waiting.value().until <= until) due.push_back(std::move(waiting).value());
     }
@@ -173,7 +176,8 @@ Result<ContinuationPtr> open_unless_waiting(const AgentCore& core, const RunId& 
     // A run that cannot be read may be waiting, so this stops here.
     if (!info && info.error().code != Errc::not_found) return info.error();
     if (info && info.value().status == RunStatus::suspended && !info.value().owned) {
-      TRIAGE_TRY(waiting, waiting_run(*store, info.value()));
+      Seen seen{info.value().id};
+      TRIAGE_TRY(waiting, waiting_run(*store, info.value(), seen));
       return open_waiting(core, waiting, options);
     }
   }

@@ -38,13 +38,15 @@ std::optional<Input> Run::refuse_to_start() {
     const TimePoint instant = attempt_ == 0 && began_ && !data_ ? *began_ : now();
     if (!began_) began_ = instant;
     attempt_began_ = instant;
-    if (instant >= *until) {
-      return too_late_to_start(std::string(name_of_end()) +
-                               " had passed before the attempt could begin");
+    if (deadline() && instant >= *deadline()) {
+      return too_late_to_start("the deadline had passed before the attempt could begin");
     }
+    // With max_elapsed spent, somebody has continued the run: as beyond other limits, for an
+    // attempt.
     const Duration expected = expected_duration();
     const Duration left = *until - instant;
-    if (expected > Duration::zero() && expected >= left && !tries_anyway(left)) {
+    const bool tight = left > Duration::zero() && expected > Duration::zero() && expected >= left;
+    if (tight && !tries_anyway(left)) {
       return too_late_to_start("the attempt could not end before " + std::string(name_of_end()) +
                                ": it takes some " + milliseconds_text(expected) + ", and " +
                                milliseconds_text(left) + " are left");

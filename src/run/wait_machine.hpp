@@ -75,7 +75,9 @@ class WaitMachine {
     }
     if (facts.left > longest_ && facts.can_suspend) return {.what = WaitDo::suspend};
     // Only waiting in a process counts as elapsed.
-    if (facts.time_left && facts.left >= *facts.time_left) return {.what = WaitDo::refuse};
+    if (facts.time_left && facts.left >= *facts.time_left) {
+      return {.what = facts.can_suspend ? WaitDo::suspend : WaitDo::refuse};
+    }
     return {.what = WaitDo::drain};
   }
 

@@ -81,6 +81,32 @@ TEST_CASE("a wait that suspends the run is not bounded by max_elapsed", "[limits
   CHECK(agent.resume_due().value().at(0).result.value() == 1);
 }
 
+TEST_CASE("a wait beyond max_elapsed suspends a run that can be, however short it is",
+          "[limits][going on]") {
+  DurableKit kit;
+  const TriageAgent agent{[](const std::string&, Attempt& attempt) {
+                            attempt.sleep_for("nap", 20s);  // Less than max_wait.
+                            return 1;
+                          },
+                          gives_up(), with_ten_seconds(kit.on_disk())};
+  CHECK_ERRC(Errc::suspended, agent.run("x", {.run_id = "r"}));
+  kit.clock->advance(21s);
+  CHECK(agent.resume_due().value().at(0).result.value() == 1);
+}
+
+TEST_CASE("whoever goes on with a run that has no time left has one attempt", "[limits]") {
+  DurableKit kit;
+  int calls = 0;
+  const TriageAgent agent{[&](const std::string&) -> int {
+                            if (++calls == 2) return 1;
+                            kit.clock->advance(11s);
+                            throw std::runtime_error("timeout");
+                          },
+                          gives_up(), with_ten_seconds(kit.on_disk())};
+  CHECK_ERRC(Errc::escalated, agent.run("x", {.run_id = "r"}));
+  CHECK(agent.resume_run("r").value() == 1);
+}
+
 TEST_CASE("a backoff that max_elapsed cuts short names it", "[limits]") {
   Kit kit;
   const TriageAgent agent{[](const std::string&) -> int { throw std::runtime_error("timeout"); },
