@@ -342,7 +342,9 @@ TEST_CASE("a sleep until a time is not over because another wait is", "[going on
                           answers({RecoveryAction::escalate()}), kit.on_disk()};
   CHECK_ERRC(Errc::suspended, agent.run(1, {.run_id = "r"}));
   kit.clock->advance(21min);
-  CHECK_ERRC(Errc::suspended, agent.resume_due().value().at(0).result);
+  const auto first = agent.resume_due();
+  REQUIRE_OK(first);
+  CHECK_ERRC(Errc::suspended, first.value().at(0).result);
   kit.clock->advance(11h);
   CHECK(agent.resume_due().value().at(0).result.value() == 3);
 }
