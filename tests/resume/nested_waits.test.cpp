@@ -51,6 +51,14 @@ struct Charging {
                        },
                        answers({RecoveryAction::escalate()}), options("outer")};
   }
+  // Only calls the agent, once.
+  template <class Agent>
+  auto around(const Agent& agent, const char* name) {
+    return TriageAgent{[&agent](const std::string&, Attempt& attempt) -> Result<int> {
+                         return agent.run("job", {.parent = &attempt});
+                       },
+                       answers({RecoveryAction::escalate()}), options(name)};
+  }
   [[nodiscard]] std::size_t inner_runs() {
     return kit.store->runs({.agent = "inner", .limit = 0}).value().size();
   }
@@ -178,14 +186,8 @@ TEST_CASE("a run is due when its nested run need not wait any more", "[nested]")
                             return paid ? paid->get<int>() : -1;
                           },
                           answers({RecoveryAction::escalate()}), charging.options("inner")};
-  const TriageAgent middle{[&](const std::string&, Attempt& attempt) -> Result<int> {
-                             return inner.run("job", {.parent = &attempt});
-                           },
-                           answers({RecoveryAction::escalate()}), charging.options("middle")};
-  const TriageAgent outer{[&](const std::string&, Attempt& attempt) -> Result<int> {
-                            return middle.run("job", {.parent = &attempt});
-                          },
-                          answers({RecoveryAction::escalate()}), charging.options("outer")};
+  const auto middle = charging.around(inner, "middle");
+  const auto outer = charging.around(middle, "outer");
   const auto waiting = outer.run("x", {.run_id = "o"});
   REQUIRE(waiting.error().suspension()->inner->inner);
   CHECK(outer.due().value().empty());
@@ -200,14 +202,8 @@ TEST_CASE("a run is due when its nested run need not wait any more", "[nested]")
 TEST_CASE("a decision about the innermost of three runs reaches the outermost", "[nested]") {
   Charging charging;
   const auto inner = charging.inner();
-  const TriageAgent middle{[&](const std::string&, Attempt& attempt) -> Result<int> {
-                             return inner.run("job", {.parent = &attempt});
-                           },
-                           answers({RecoveryAction::escalate()}), charging.options("middle")};
-  const TriageAgent outer{[&](const std::string&, Attempt& attempt) -> Result<int> {
-                            return middle.run("job", {.parent = &attempt});
-                          },
-                          answers({RecoveryAction::escalate()}), charging.options("outer")};
+  const auto middle = charging.around(inner, "middle");
+  const auto outer = charging.around(middle, "outer");
   const auto waiting = outer.run("x", {.run_id = "o"});
   REQUIRE_OK(
       inner.decide(waiting.error().suspension()->inner->inner->token, RecoveryAction::retry()));

@@ -13,6 +13,32 @@ using namespace triage;
 using namespace triage::test;
 using namespace std::chrono_literals;
 
+namespace {
+
+using Waits = std::function<void(Attempt&)>;
+
+// Two threads that wait, of which the second asks once the first has asked.
+void wait_beside(Attempt& attempt, const Waits& first, const Waits& second) {
+  std::promise<void> asked;
+  TaskGroup group{attempt};
+  group.start([&] {
+    try {
+      first(attempt);
+    } catch (const AttemptStopped&) {
+      asked.set_value();
+      throw;
+    }
+    asked.set_value();
+  });
+  group.start([&] {
+    asked.get_future().wait();
+    second(attempt);
+  });
+  group.join();
+}
+
+}  // namespace
+
 TEST_CASE("a sleep for two hours ends after two hours, whenever it is asked for", "[going on]") {
   DurableKit kit;
   const WallTime begin = kit.clock->wall_now();
@@ -277,29 +303,14 @@ TEST_CASE("waits of several threads end with the first of them", "[going on]") {
   DurableKit kit;
   const WallTime begin = kit.clock->wall_now();
   const std::size_t later = GENERATE(0U, 1U);  // Which of the two asks last.
-  std::vector<std::function<void(Attempt&)>> waits{
+  std::vector<Waits> waits{
       [&](Attempt& attempt) { static_cast<void>(attempt.wait("paid", begin + 24h)); },
       [&](Attempt& attempt) { attempt.sleep_for("nap", 20min); }};
   std::swap(waits[1], waits[later]);
   const TriageAgent agent{[&](int, Attempt& attempt) {
                             const auto paid = attempt.received("paid");
                             if (paid) return paid->get<int>();
-                            std::promise<void> asked;
-                            TaskGroup group{attempt};
-                            group.start([&] {
-                              try {
-                                waits[0](attempt);
-                              } catch (const AttemptStopped&) {
-                                asked.set_value();
-                                throw;
-                              }
-                              asked.set_value();
-                            });
-                            group.start([&] {
-                              asked.get_future().wait();
-                              waits[1](attempt);
-                            });
-                            group.join();
+                            wait_beside(attempt, waits[0], waits[1]);
                             return -1;
                           },
                           answers({RecoveryAction::escalate()}), kit.on_disk()};
@@ -321,22 +332,10 @@ TEST_CASE("a sleep until a time is not over because another wait is", "[going on
   int calls = 0;
   const TriageAgent agent{[&](int, Attempt& attempt) {
                             ++calls;
-                            std::promise<void> asked;
-                            TaskGroup group{attempt};
-                            group.start([&] {
-                              try {
-                                attempt.sleep_until(kit.clock->wall_now() + 10h);
-                              } catch (const AttemptStopped&) {
-                                asked.set_value();
-                                throw;
-                              }
-                              asked.set_value();
-                            });
-                            group.start([&] {
-                              asked.get_future().wait();
-                              attempt.sleep_for("nap", 20min);
-                            });
-                            group.join();
+                            wait_beside(
+                                attempt,
+                                [&](Attempt& at) { at.sleep_until(kit.clock->wall_now() + 10h); },
+                                [](Attempt& at) { at.sleep_for("nap", 20min); });
                             return calls;
                           },
                           answers({RecoveryAction::escalate()}), kit.on_disk()};

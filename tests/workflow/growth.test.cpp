@@ -189,7 +189,7 @@ namespace {
 
 // Of several measurements, which other programs disturb.
 double least(double (&time)(int), int size) {
-  return std::min({time(size), time(size), time(size)});
+  return std::min({time(size), time(size), time(size), time(size), time(size)});
 }
 
 // The processor's time for asking, answering and going on, with so many executors that ask.
@@ -218,7 +218,7 @@ double time_to_answer(int executors) {
 
 TEST_CASE("a question takes no longer if there are many others", "[workflow][growth]") {
   const double few = least(time_to_answer, 400);
-  CHECK(least(time_to_answer, 1'600) < 12 * few);  // Of four times as many; squared: 16.
+  CHECK(least(time_to_answer, 1'600) < 9 * few);
 }
 
 namespace {
