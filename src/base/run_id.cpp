@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/run_id.hpp"
 
+#include "base/ascii.hpp"
+#include "base/id_rule.hpp"
 #include "triage/json.hpp"
 
 #include <array>
@@ -12,17 +14,16 @@ namespace {
 constexpr std::size_t longest_id = 128;
 
 constexpr bool allowed(char c) noexcept {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == ':' || c == '-';
+  return detail::is_alnum(c) || c == '.' || c == '_' || c == ':' || c == '-';
 }
 
 }  // namespace
 
-Result<void> check_run_id(std::string_view id) {
+Result<void> detail::check_id(std::string_view what, std::string_view id) {
   constexpr std::string_view rule =
       "; allowed are 1 to 128 of A-Z a-z 0-9 . _ : - , not beginning with a dot";
   const auto refuse = [&](const std::string& why) {
-    return Error{Errc::invalid_argument, "run id " + why + std::string(rule)};
+    return Error{Errc::invalid_argument, std::string(what) + " " + why + std::string(rule)};
   };
   if (id.empty()) return refuse("is empty");
   if (id.size() > longest_id) return refuse("has " + std::to_string(id.size()) + " characters");
@@ -35,6 +36,8 @@ Result<void> check_run_id(std::string_view id) {
   }
   return outcome::success();
 }
+
+Result<void> check_run_id(std::string_view id) { return detail::check_id("run id", id); }
 
 RunId make_run_id(WallTime now, Random& random) {
   constexpr std::string_view digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

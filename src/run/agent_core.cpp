@@ -3,6 +3,7 @@
 
 #include "base/ascii.hpp"
 #include "base/digest.hpp"
+#include "base/id_rule.hpp"
 #include "contract/contract_return.hpp"
 #include "run/run.hpp"
 #include "triage/detail/try.hpp"
@@ -51,11 +52,7 @@ Result<void> check_compensations(const AgentOptions& options) {
 }  // namespace
 
 Result<void> check_options(const AgentOptions& options) {
-  if (const auto name = check_run_id(options.name); !name) {
-    std::string_view why = name.error().detail;
-    why.remove_prefix(std::string_view("run id ").size());
-    return Error{Errc::invalid_argument, "the agent's name " + std::string(why)};
-  }
+  TRIAGE_TRYV(check_id("the agent's name", options.name));
   if (auto limits = check_limits(options.limits); !limits) return limits;
   if (options.queue_capacity < 1 || options.queue_capacity > 1'000'000) {
     return Error{Errc::invalid_argument, "queue_capacity is " +

@@ -3,6 +3,7 @@
 // needs, in this order.
 #include "run/run_machine.hpp"
 
+#include "base/ascii.hpp"
 #include "seams/action_names.hpp"
 #include "triage/detail/nearest.hpp"
 #include "triage/json.hpp"
@@ -62,9 +63,7 @@ namespace {
 
 constexpr std::string_view failure_follows = "; the failure was: ";
 
-bool is_word(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+bool is_word(char c) noexcept { return is_alnum(c) || c == '_'; }
 
 // Whether a message tells the text, and not only a longer word that contains it.
 bool tells(std::string_view message, std::string_view text) {
