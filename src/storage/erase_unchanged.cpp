@@ -23,8 +23,7 @@ Result<std::size_t> erase_unchanged(CheckpointStore& store, std::span<const RunI
     std::vector<RunId> ids;
     for (const RunInfo& run : some) {
       const auto now = store.run(run.id);
-      // Gone meanwhile, or damaged so that it cannot be named: the others still can.
-      if (!now && (now.error().code == Errc::not_found || run.damaged)) continue;
+      if (!now && now.error().code == Errc::not_found) continue;
       if (!now) return now.error();
       const RunInfo& is = now.value();
       const bool same = is.status == run.status && is.last == run.last && is.updated == run.updated;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Conversations in which one agent plans and gives orders: who that is, and which step is blamed.
 #include "classifier/blame/leader.hpp"
+#include "classifier/blame/signals.hpp"
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
@@ -91,13 +92,36 @@ TEST_CASE("who gives orders is known by the name, by naming others, or by standi
   CHECK_FALSE(is_led(equals));
 }
 
-TEST_CASE("one who writes code between its outputs leads nobody", "[classifier][talk]") {
+TEST_CASE("one who writes code is no leader, though the others speak behind it",
+          "[classifier][talk]") {
   Said said;
   for (int i = 0; i < 5; ++i) {
-    said.push_back({"coder", "This counts them; reader, clerk:\n```python\nprint(count())\n```"});
-    said.push_back({i % 2 == 0 ? "reader" : "clerk", "It printed the number of four more boats."});
+    const std::string other = i % 2 == 0 ? "reader" : "clerk";
+    said.push_back({"coder", "This counts them:\n```python\nprint(count(" + other + "))\n```"});
+    said.push_back({"shell", "It printed the number of four more boats of that register."});
+    said.push_back({"coder", "The " + other + " could look whether that number is the right one."});
+    said.push_back({other, "The register has the names of four more boats, as it was printed."});
   }
   CHECK_FALSE(is_led(said));
+}
+
+TEST_CASE("what a leader guesses after the first reply speaks against it, not what it plans",
+          "[classifier][talk]") {
+  const std::string guess = "It is well known that such museums opened at about that time.";
+  std::vector<Step> steps{said_so("Chief (thought)", guess)};
+  for (const std::string order : {"Search for it.", "Open the page.", "Look at its museums."}) {
+    steps.push_back(said_so("Chief (-> Browser)", order + " Then report what is there."));
+    steps.push_back(said_so("Browser", page("Sandhaven", order)));
+  }
+  steps.push_back(said_so("Chief (thought)", guess));
+  const Trajectory trajectory = test::trajectory_of(std::move(steps));
+  const Failure failure{.text = "the final answer is wrong"};
+  const detail::Talk talk({.failure = failure, .trajectory = trajectory, .task = asked});
+  REQUIRE(talk.is_led());
+  const std::vector<detail::Candidate> candidates = detail::weigh_candidates(talk, nullptr);
+  CHECK(candidates.front()[detail::Signal::assumes] == 0);
+  CHECK(candidates.back().position == talk.steps().size() - 1);
+  CHECK(candidates.back()[detail::Signal::assumes] == 1);
 }
 
 TEST_CASE("one whose name says that it gives orders leads, whatever the others are called",

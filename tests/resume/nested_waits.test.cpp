@@ -5,7 +5,9 @@
 #include "triage/operations.hpp"
 #include "triage/policies/risk_guard.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <thread>
 
 using namespace triage;
 using namespace triage::test;
@@ -176,6 +178,32 @@ TEST_CASE("a nested run that is gone does not hide the one begun instead", "[nes
   result = outer.decide(token_of(result), RecoveryAction::retry());
   CHECK(result.value() == 2);
   CHECK(charging.inner_runs() == 1);
+}
+
+TEST_CASE("a nested run that is gone does not hide another one of the same task", "[nested]") {
+  Charging charging;
+  charging.asks = 2;
+  const auto inner = charging.inner();
+  const TriageAgent outer{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            const auto call = [&] {
+                              return inner.run("job", {.parent = &attempt});
+                            };
+                            if (attempt.number() > 1) return call();
+                            Result<int> other = 0;
+                            std::thread([&] { other = call(); }).join();
+                            return call();
+                          },
+                          answers({RecoveryAction::escalate()}), charging.options("outer")};
+  auto result = outer.run("x", {.run_id = "o"});
+  REQUIRE(charging.charged == 2);
+  auto waiting = charging.kit.store->runs({.agent = "inner", .limit = 0}).value();
+  REQUIRE(waiting.size() == 2);
+  const bool smaller = GENERATE(true, false);
+  const auto gone = std::minmax(waiting[0].id, waiting[1].id);
+  REQUIRE_OK(charging.kit.store->erase(smaller ? gone.first : gone.second));
+  result = outer.resume_run("o");
+  CHECK_FALSE(result);  // It waits for the other one.
+  CHECK(charging.charged == 2);
 }
 
 TEST_CASE("a run is due when its nested run need not wait any more", "[nested]") {

@@ -2,6 +2,7 @@
 // Attempts with a time limit.
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "triage/policies/rate_limiter.hpp"
 #include "triage/testing/simulated_clock.hpp"
 
 #include <condition_variable>
@@ -54,6 +55,23 @@ TEST_CASE("an attempt that takes too long is asked to stop, and its failure is a
   REQUIRE(history.size() == 1);
   CHECK(history[0].type == FailureType::timeout);
   CHECK(history[0].reason == "attempt_timeout");
+}
+
+TEST_CASE("no gate holds a call of an attempt beyond the attempt's time", "[timeout][gates]") {
+  Timed timed;
+  AgentOptions options = timed.options(5s);
+  options.gates = {RateLimiter::create({.permits = 1, .period = 20s, .max_wait = 60s}).value()};
+  const TriageAgent agent{[&](const std::string&, Attempt& attempt) -> Result<int> {
+                            const auto first = attempt.enter("search");
+                            if (!first) return first.error();
+                            const TimePoint before = timed.clock->now();
+                            const auto second = attempt.enter("search");
+                            CHECK_FALSE(second);
+                            CHECK(timed.clock->now() == before);
+                            return 1;
+                          },
+                          answers({RecoveryAction::escalate()}), options};
+  CHECK(agent.run("x").value() == 1);
 }
 
 TEST_CASE("a timeout is told with what the attempt said; a type that it names stays", "[timeout]") {
