@@ -5,6 +5,7 @@
 #include "triage/detail/call.hpp"
 #include "triage/detail/run_loop.hpp"
 #include "triage/detail/work.hpp"
+#include "triage/fork.hpp"
 #include "triage/suspension.hpp"
 
 #include <chrono>

@@ -131,22 +131,6 @@ struct FailureContext {
   [[nodiscard]] int occurrence() const noexcept { return previous(type()) + 1; }
 };
 
-// A waiting run, from error.suspension() of Errc::suspended.
-struct Suspension {
-  std::string token{};  // 256 random bits in hexadecimal. Its holder can decide, once.
-  std::string run_id{};
-  std::string message{};
-  std::vector<std::string> allowed_actions{};
-  std::optional<WallTime> until{};  // Then the run continues without a decision: see resume_due().
-  std::optional<WallTime> expires{};  // From then on the token is refused.
-  // What the decision is about; AgentOptions::redact can remove secrets.
-  std::string agent{};                     // AgentOptions::name.
-  Json task{};                             // Null if the task has neither JSON nor a text.
-  std::optional<ProposedStep> proposed{};  // Set if a guard asks.
-  // Set if the run waits for a nested one: that run, with its own token.
-  std::shared_ptr<const Suspension> inner{};
-};
-
 // A pure function from FailureContext to RecoveryAction, with a description for the run's
 // fingerprint and for explanations. Converts from anything callable.
 class Strategy {

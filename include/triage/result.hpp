@@ -18,7 +18,7 @@ namespace outcome = BOOST_OUTCOME_V2_NAMESPACE;
 
 struct Failure;         // failure.hpp
 struct FailureContext;  // policy.hpp
-struct Suspension;      // policy.hpp
+struct Suspension;      // suspension.hpp
 
 // What the *library* could not do. What the *agent* did wrong is data: see Failure. Each code tells
 // the caller what to do next. The values are stable: add new ones, never renumber.

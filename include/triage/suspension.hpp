@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Continuing runs that wait, and branching off from runs.
+// Runs that wait, and continuing them.
 
 #include "triage/agent_options.hpp"
+#include "triage/clock.hpp"
+#include "triage/guard.hpp"
 #include "triage/json.hpp"
 
-#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace triage::inline v0_1 {
+
+// A waiting run, from error.suspension() of Errc::suspended.
+struct Suspension {
+  std::string token{};  // 256 random bits in hexadecimal. Its holder can decide, once.
+  std::string run_id{};
+  std::string message{};
+  std::vector<std::string> allowed_actions{};
+  std::optional<WallTime> until{};  // Then the run continues without a decision: see resume_due().
+  std::optional<WallTime> expires{};  // From then on the token is refused.
+  // What the decision is about; AgentOptions::redact can remove secrets.
+  std::string agent{};                     // AgentOptions::name.
+  Json task{};                             // Null if the task has neither JSON nor a text.
+  std::optional<ProposedStep> proposed{};  // Set if a guard asks.
+  // Set if the run waits for a nested one: that run, with its own token.
+  std::shared_ptr<const Suspension> inner{};
+};
 
 struct DecideOptions {
   std::string who{};            // Who decided; recorded with the decision. At most 256 bytes.
@@ -37,21 +57,6 @@ template <class Value>
 struct ResumedRun {
   RunId run{};
   Result<Value> result;
-};
-
-struct ForkOptions {
-  std::string label{};          // The branch's; at most 256 bytes. One in use is refused.
-  Json state{};                 // An object: keys set over the checkpoint's state.
-  std::string who{};            // Who forks; recorded. At most 256 bytes.
-  bool accept_changed = false;  // Fork even if name, version, policy or contract differ.
-  std::optional<Json> task{};   // The branch's; empty: that of its origin.
-  std::string hint{};           // Recovery::hint of its first attempt; empty: where it comes from.
-  // Results given to its effects by key without carrying them out, whatever their arguments; they
-  // take precedence over those that the origin recorded.
-  std::map<std::string, Json> answers{};
-  // A what-if: effects that are neither recorded nor answered fail with Errc::conflict.
-  bool refuse_new_effects = false;
-  RunOptions run{};  // run_id: the branch's; empty: generated. label is ignored.
 };
 
 }  // namespace triage::inline v0_1

@@ -6,6 +6,7 @@
 #include "triage/json.hpp"
 #include "triage/policy.hpp"
 #include "triage/run_id.hpp"
+#include "triage/suspension.hpp"
 
 #include <memory>
 #include <optional>

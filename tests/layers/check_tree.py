@@ -19,7 +19,7 @@ FLOORS = [
     # A budget is a mechanism that knows nothing of runs: policy documents create one.
     {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "reference_store", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
      "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts", "detail/sealed_record"},
-    {"agent_options", "work", "detail/work", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
+    {"agent_options", "work", "detail/work", "fork", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
      "detail/run_loop", "detail/store_now", "detail/compact_now", "detail/cancel_token",
      "detail/own_checkpoint"},
     # The wing of many agents: nothing below it knows it, and it names no plug-in.

@@ -4,6 +4,7 @@
 
 #include "triage/agent_options.hpp"
 #include "triage/attempt.hpp"
+#include "triage/fork.hpp"
 #include "triage/policy.hpp"
 #include "triage/result.hpp"
 #include "triage/suspension.hpp"
