@@ -47,7 +47,7 @@ class TriageAgent {
   TriageAgent(F callable, FailurePolicy policy, AgentOptions options = {})
       : callable_(std::move(callable)),
         core_(detail::make_core(std::move(policy), std::move(options),
-                                detail::is_null_callable(callable_), detail::task_check<Task>())) {}
+                                detail::is_null_function(callable_), detail::task_check<Task>())) {}
 
   // Runs the callable until it succeeds or no recovery fits. For the id of a finished run of this
   // agent and this task, returns the recorded result.

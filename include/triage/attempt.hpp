@@ -275,13 +275,8 @@ Result<T> Attempt::effect_as(std::string_view key, const Json* arguments, Fn& fn
                   "triage: an effect's result is stored: give its type to_json and from_json");
     return Error{Errc::invalid_argument, {}};  // Avoids follow-up diagnostics.
   } else {
-    const std::function<Json(const EffectCall&)> call = [&fn](const EffectCall& effect) -> Json {
-      if constexpr (std::is_void_v<T>) {
-        detail::call_effect(fn, effect);
-        return nullptr;
-      } else {
-        return Json(detail::call_effect(fn, effect));
-      }
+    const std::function<Json(const EffectCall&)> call = [&fn](const EffectCall& effect) {
+      return detail::effect_as_json(fn, effect);
     };
     Result<Json> done =
         effect_json({.key = key, .arguments = arguments, .fn = &call, .options = &options});

@@ -4,6 +4,7 @@
 // they are undone.
 
 #include "triage/clock.hpp"
+#include "triage/detail/unwrapped.hpp"
 #include "triage/json.hpp"
 
 #include <concepts>
@@ -68,17 +69,6 @@ struct Reconciled {
     return {Answer::unknown, {}, std::move(reason)};
   }
 };
-
-namespace detail {
-template <class F>
-[[nodiscard]] bool is_null_function(const F& function) {
-  if constexpr (requires { function == nullptr; }) {
-    return function == nullptr;
-  } else {
-    return false;
-  }
-}
-}  // namespace detail
 
 // Finds out whether an effect in doubt happened: a function that takes nothing or the EffectCall,
 // or the name of one in AgentOptions::reconciliations, which is stored and survives a crash. If it
@@ -203,6 +193,17 @@ decltype(auto) call_effect(Fn& fn, [[maybe_unused]] const EffectCall& call) {
 template <class Fn>
 using effect_result_t = std::remove_cvref_t<decltype(call_effect(
     std::declval<std::remove_reference_t<Fn>&>(), std::declval<const EffectCall&>()))>;
+
+// Carries the effect out; its result as it is stored.
+template <class Fn>
+[[nodiscard]] Json effect_as_json(Fn& fn, const EffectCall& call) {
+  if constexpr (std::is_void_v<effect_result_t<Fn>>) {
+    call_effect(fn, call);
+    return nullptr;
+  } else {
+    return Json(call_effect(fn, call));
+  }
+}
 
 // What Attempt passes to the compiled core.
 struct EffectRequest {

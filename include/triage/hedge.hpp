@@ -3,6 +3,7 @@
 // A second call beside a slow first one. For calls that may be made twice.
 
 #include "triage/clock.hpp"
+#include "triage/detail/unwrapped.hpp"
 #include "triage/result.hpp"
 
 #include <exception>
@@ -25,17 +26,6 @@ struct HedgeOptions {
 };
 
 namespace detail {
-
-template <class T>
-struct HedgedValue {
-  using type = T;
-  static constexpr bool is_result = false;
-};
-template <class T>
-struct HedgedValue<Result<T>> {
-  using type = T;
-  static constexpr bool is_result = true;
-};
 
 // How one of the calls ended: with a value, an error or an exception.
 struct HedgeEnd {
@@ -73,7 +63,7 @@ class Hedge {
     static_assert(std::is_invocable_v<const Fn&, std::stop_token>,
                   "triage: a hedged function takes a std::stop_token, and is const: it is called "
                   "from several threads at once");
-    using Value = detail::HedgedValue<std::invoke_result_t<const Fn&, std::stop_token>>;
+    using Value = detail::Unwrapped<std::invoke_result_t<const Fn&, std::stop_token>>;
     using T = typename Value::type;
     detail::HedgeEnd end =
         run([fn = std::make_shared<const Fn>(std::move(fn))](

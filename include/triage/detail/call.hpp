@@ -4,6 +4,7 @@
 
 #include "triage/attempt.hpp"
 #include "triage/detail/run_loop.hpp"
+#include "triage/detail/unwrapped.hpp"
 
 #include <concepts>
 #include <functional>
@@ -104,26 +105,6 @@ struct NoOptions {
   NoOptions(const FailurePolicy&);
 };
 
-template <class R>
-struct Unwrapped {
-  using type = R;
-  static constexpr bool is_result = false;
-};
-template <class T>
-struct Unwrapped<Result<T>> {
-  using type = T;
-  static constexpr bool is_result = true;
-};
-
-template <class F>
-[[nodiscard]] bool is_null_callable(const F& callable) {
-  if constexpr (requires { callable == nullptr; }) {
-    return callable == nullptr;
-  } else {
-    return false;
-  }
-}
-
 template <class Task>
 [[nodiscard]] Result<Task> read_task(const Json& json) {
   try {
@@ -215,7 +196,7 @@ struct CallTraits {
     } else {
       if (!frame.made) {
         frame.made.emplace(frame.source->make());
-        if (is_null_callable(*frame.made)) {
+        if (is_null_function(*frame.made)) {
           frame.made.reset();
           throw std::bad_function_call();
         }

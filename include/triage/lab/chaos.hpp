@@ -6,6 +6,7 @@
 #include "triage/checkpoint_store.hpp"
 #include "triage/clock.hpp"
 #include "triage/detail/cancel_token.hpp"
+#include "triage/detail/unwrapped.hpp"
 #include "triage/failure.hpp"
 #include "triage/lab/schedule.hpp"
 
@@ -66,16 +67,9 @@ struct CallPlan {
   bool keeps_value = false;  // A later visit may use the value as its stale one.
 };
 
-template <class R>
-struct ChaosValue {
-  using type = R;
-};
-template <class T>
-struct ChaosValue<Result<T>> {
-  using type = T;
-};
 template <class Fn>
-using chaos_value_t = typename ChaosValue<std::remove_cvref_t<std::invoke_result_t<Fn&>>>::type;
+using chaos_value_t =
+    typename triage::detail::Unwrapped<std::remove_cvref_t<std::invoke_result_t<Fn&>>>::type;
 
 template <class Fn>
 Result<chaos_value_t<Fn>> call_plainly(Fn& fn) {

@@ -230,13 +230,8 @@ class Context {
   auto carry_out_on(std::string_view resource, std::string_view key, const Json* arguments, Fn& fn,
                     const EffectOptions& options) -> triage::detail::effect_result_t<Fn> {
     using Value = triage::detail::effect_result_t<Fn>;
-    const Act act = [&fn](const EffectCall& effect) -> Json {
-      if constexpr (std::is_void_v<Value>) {
-        triage::detail::call_effect(fn, effect);
-        return nullptr;
-      } else {
-        return Json(triage::detail::call_effect(fn, effect));
-      }
+    const Act act = [&fn](const EffectCall& effect) {
+      return triage::detail::effect_as_json(fn, effect);
     };
     const Json done = act_on(resource, key, arguments, act, options);
     if constexpr (!std::is_void_v<Value>) {
