@@ -12,6 +12,7 @@
 #include "run_status.hpp"
 #include "supervise/spec/redaction.hpp"
 #include "triage/detail/own_label.hpp"
+#include "triage/detail/reserved.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/step.hpp"
 
@@ -180,7 +181,7 @@ void print_state(const Shown& shown) {
   std::size_t own = 0;
   if (const auto& values = shown.checkpoint.state.values()) {
     for (const auto& [key, value] : *values) {
-      if (!shown.arguments->all && key.starts_with("triage/")) {
+      if (!shown.arguments->all && detail::is_reserved(key)) {
         ++own;
         continue;
       }

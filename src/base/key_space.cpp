@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "triage/key_space.hpp"
 
+#include "triage/detail/reserved.hpp"
 #include "triage/json.hpp"
 
 #include <algorithm>
@@ -27,11 +28,10 @@ std::string_view detail::own_space(OwnSpace space) noexcept {
 }
 
 Result<void> check_space(std::string_view space) {
-  constexpr std::string_view ours = "triage/";
   const bool known = std::any_of(names.begin(), names.end(), [&](const Name& name) {
     return std::equal_to<>()(space.data(), name.data()) && space == name.data();
   });
-  if (known || !space.starts_with(ours)) return outcome::success();
+  if (known || !detail::is_reserved(space)) return outcome::success();
   return Error{Errc::invalid_argument, "space \"" + printable(space) +
                                            "\" is the library's own; choose a name that does not "
                                            "begin with \"triage/\""};

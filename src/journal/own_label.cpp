@@ -4,14 +4,14 @@
 namespace triage::inline v0_1::detail {
 
 CheckpointInfo as_listed(CheckpointInfo stored) {
-  if (!stored.label.starts_with(own_label_prefix)) return stored;
-  stored.trigger = stored.label.substr(own_label_prefix.size());
+  if (!is_reserved(stored.label)) return stored;
+  stored.trigger = stored.label.substr(own_prefix.size());
   stored.label.clear();
   return stored;
 }
 
 std::string stored_label(const CheckpointInfo& listed) {
-  return listed.trigger.empty() ? listed.label : std::string(own_label_prefix) + listed.trigger;
+  return listed.trigger.empty() ? listed.label : std::string(own_prefix) + listed.trigger;
 }
 
 }  // namespace triage::inline v0_1::detail

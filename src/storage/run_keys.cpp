@@ -32,7 +32,7 @@ Result<void> check_run_label(std::string_view label, std::string_view what) {
 }
 
 Result<void> check_own_prefix(std::string_view label, std::string_view what) {
-  if (!label.starts_with(own_label_prefix)) return outcome::success();
+  if (!is_reserved(label)) return outcome::success();
   return Error{Errc::invalid_argument, std::string(what) + " is \"" + printable(label) +
                                            "\"; allowed are those that do not begin with "
                                            "\"triage/\""};

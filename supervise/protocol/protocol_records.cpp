@@ -3,6 +3,7 @@
 
 #include "supervise/process/tail.hpp"
 #include "triage/detail/joined.hpp"
+#include "triage/detail/reserved.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -229,7 +230,7 @@ Result<LineRecords> records_from_json(const Json& message) {
   }
   if (const auto label = message.find("checkpoint"); label != message.end()) {
     const bool taken =
-        label->is_string() && label->get_ref<const std::string&>().starts_with("triage/");
+        label->is_string() && detail::is_reserved(label->get_ref<const std::string&>());
     if (!label->is_string() || taken) {
       return wrong_value("checkpoint", *label, "a text that does not begin with triage/");
     }

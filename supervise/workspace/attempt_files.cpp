@@ -183,8 +183,7 @@ Result<std::optional<FilesId>> AttemptFiles::files_of(const Record& record,
     return outcome::success(files_in(step.metadata, *files_));
   }
   const std::string label = label_of(record);
-  if (label.empty() || label.starts_with(detail::own_label_prefix))
-    return outcome::success(std::nullopt);
+  if (label.empty() || detail::is_reserved(label)) return outcome::success(std::nullopt);
   TRIAGE_TRY(files, files_->named(reference_of(record.seq()), run));
   if (files) return outcome::success(std::move(files));
   return files_->named(earlier_reference_of(label), run);

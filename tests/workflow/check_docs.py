@@ -36,7 +36,7 @@ for key in sorted(told ^ allowed):
 
 format_page = (root / "docs" / "checkpoint_format.md").read_text(encoding="utf-8")
 kept = set()
-for source in ("src/base/key_space.cpp", "workflow/records/finished.hpp", "workflow/records/compatible.hpp", "workflow/definition/halt.hpp"):
+for source in ("src/base/key_space.cpp", "workflow/definition/state_keys.hpp"):
     kept.update(re.findall(r'"(triage/[a-z_]+/?)"', (root / source).read_text(encoding="utf-8")))
 untold = [key for key in sorted(kept) if "`" + key not in format_page]
 for key in untold:

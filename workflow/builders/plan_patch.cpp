@@ -4,6 +4,7 @@
 #include "members.hpp"
 #include "triage/detail/counted.hpp"
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/reserved.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -118,7 +119,7 @@ Result<void> read_added(const Json& task, const PlanRules& rules, PlanPatch& pat
   const auto id = task["id"].get<std::string>();
   if (is_known(id, rules, patch))
     return wrong_patch("task \"" + printable(id) + "\" is twice there");
-  if (id.empty() || id.size() > longest_task_id || id.rfind("triage/", 0) == 0) {
+  if (id.empty() || id.size() > longest_task_id || triage::detail::is_reserved(id)) {
     return wrong_patch("task id \"" + printable(id) +
                        "\" is not allowed: an id has 1 to 128 bytes and does not begin with "
                        "\"triage/\"");

@@ -2,6 +2,7 @@
 // Validates a workflow before anything runs.
 #include "plan.hpp"
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/reserved.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ Result<void> check_id(const std::string& id, const std::string& what) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == ':' || c == '-';
   };
-  if (id == "triage" || id.rfind("triage/", 0) == 0) {
+  if (id == "triage" || triage::detail::is_reserved(id)) {
     return wrong(what + " " + in_quotes(id) + " is reserved for the library; " + rule);
   }
   if (id.empty() || id.size() > longest_id || id.front() == '.' ||

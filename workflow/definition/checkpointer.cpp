@@ -138,7 +138,7 @@ std::optional<WorkflowCheckpoint> Checkpointer::save(const std::string& label, W
     if (saved_ == records) return newest_;
   }
   const std::string trigger = label.substr(0, longest_trigger);
-  const std::string own = std::string(triage::detail::own_label_prefix) + trigger;
+  const std::string own = std::string(triage::detail::own_prefix) + trigger;
   auto made = soon ? triage::detail::own_checkpoint_soon(attempt_, own)
                    : triage::detail::own_checkpoint(attempt_, own);
   if (!made) {

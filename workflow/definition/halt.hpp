@@ -50,9 +50,7 @@ class Halt {
   std::stop_source waits_{};
 };
 
-// Reserved key of the run's state: how it was stopped last, and what it had not begun then. Null
-// since it has gone on.
-inline constexpr std::string_view stopped_key = "triage/stopped";
+// From the value of stopped_key.
 [[nodiscard]] std::optional<Stopped> stopped_from(const Json* stored);
 // What observers are told; empty if nothing.
 [[nodiscard]] std::optional<WorkflowEventKind> event_of(const Stopped& how);

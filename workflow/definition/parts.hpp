@@ -2,6 +2,7 @@
 #pragma once
 // Stores large repeated values once, such as a conversation that is sent again in each turn.
 
+#include "definition/state_keys.hpp"
 #include "triage/json.hpp"
 #include "triage/record.hpp"
 #include "triage/state.hpp"
@@ -24,7 +25,6 @@ namespace triage::inline v0_1::workflow::detail {
 //   {"o": form}                an object.
 // A form is a value in which {"": NAME} stands for a part. An object that has the key "" itself is
 // {"": [[key, form], …]} there.
-inline constexpr std::string_view part_prefix = "triage/part/";
 
 // Thread-safety: all members except begin_with() may be called from several threads at once.
 class Parts {

@@ -2,6 +2,7 @@
 #include "triage/workflow/context.hpp"
 #include "base/json_words.hpp"
 #include "call.hpp"
+#include "triage/detail/reserved.hpp"
 #include "triage/workflow/agent_executor.hpp"
 
 #include <utility>
@@ -18,7 +19,7 @@ std::shared_ptr<const Json> Scope::find(std::string_view key) const {
 }
 
 void Scope::set(std::string_view key, Json value) {
-  if (key.empty() || key.size() > longest_key || key.rfind("triage/", 0) == 0) {
+  if (key.empty() || key.size() > longest_key || triage::detail::is_reserved(key)) {
     call_->stick({Errc::invalid_argument,
                   "state key \"" + printable(key) +
                       "\" is not allowed: 1 to 256 bytes that do not begin with \"triage/\""});

@@ -2,6 +2,7 @@
 #include "triage/workflow/memory.hpp"
 #include "call.hpp"
 #include "delivery_call.hpp"
+#include "triage/detail/reserved.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -16,7 +17,7 @@ constexpr std::size_t longest_agent = 250;
 
 // scope: "m|" and the agent's name.
 bool fits(const std::string& scope, std::string_view key) {
-  return !key.empty() && key.size() <= longest_memory_key && key.rfind("triage/", 0) != 0 &&
+  return !key.empty() && key.size() <= longest_memory_key && !triage::detail::is_reserved(key) &&
          scope.size() > 2 && scope.size() <= 2 + longest_agent;
 }
 Error no_memory(const std::string& scope, std::string_view key) {

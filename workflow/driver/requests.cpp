@@ -134,7 +134,7 @@ std::string answer_signal(const Asked& asked, std::string_view timeline) {
   if (!timeline.empty()) what += "\n" + std::string(timeline);
   if (!asked.branch.empty()) what += "\nbranch " + asked.branch;
   if (!asked.anew.empty()) what += "\nanew " + asked.anew;
-  return "triage/answer/" + triage::detail::digest(what).substr(0, 32);
+  return std::string(answer_signal_prefix) + triage::detail::digest(what).substr(0, 32);
 }
 
 std::string timeline_of(const State& state) {

@@ -3,6 +3,7 @@
 #include "definition/task_outputs.hpp"
 #include "definition/team_message.hpp"
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/reserved.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -137,7 +138,7 @@ std::pair<std::string, std::size_t> last_write(const std::vector<std::string>& e
 Result<void> edit_state(const std::vector<std::string>& executors, const State& state,
                         const Json& edits, Json& changed) {
   for (const auto& [key, value] : edits.items()) {
-    if (key.empty() || key.size() > 256 || key.rfind("triage/", 0) == 0) {
+    if (key.empty() || key.size() > 256 || triage::detail::is_reserved(key)) {
       return wrong_edit("the branch's state key " + quoted_name(key) +
                         " is not allowed: 1 to 256 bytes that do not begin with \"triage/\"");
     }

@@ -12,9 +12,6 @@
 
 namespace triage::inline v0_1::workflow::detail {
 
-// Reserved key of the run's state: the parts it last continued with, if they have changed.
-inline constexpr std::string_view parts_key = "triage/parts";
-
 // It may if no changed part has been used yet, or the change can be migrated. Errors:
 // Errc::conflict, naming the parts that prevent it. finished: nothing more will run.
 [[nodiscard]] Result<void> check_parts(const RunId& run, const Json& started_with,

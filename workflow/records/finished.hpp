@@ -3,6 +3,7 @@
 // The stored form of a finished delivery: enough never to run it again.
 
 #include "definition/parts.hpp"
+#include "definition/state_keys.hpp"
 #include "reads.hpp"
 #include "values.hpp"
 
@@ -43,22 +44,7 @@ struct Finished {
 // A message as a program made it, which may lack its value, a null, or its type.
 [[nodiscard]] Message completed(Message message);
 
-// Reserved keys of the run's state. The value under a finished_key() is a Finished.
-inline constexpr std::string_view finished_prefix = "triage/done/";
-inline constexpr std::string_view request_prefix = "triage/request/";
-inline constexpr std::string_view answer_prefix = "triage/answer/";
-inline constexpr std::string_view migrated_prefix = "triage/migrated/";  // By executor.
-inline constexpr std::string_view timeline_key = "triage/timeline";      // Since the last restore.
-inline constexpr std::string_view withheld_prefix = "triage/withheld/";  // By executor.
-inline constexpr std::string_view resources_key = "triage/resources";
-inline constexpr std::string_view rolled_back_key = "triage/rolled_back";  // The attempt since it.
-inline constexpr std::string_view rollbacks_key = "triage/rollbacks";  // How many of the whole run.
-inline constexpr std::string_view retried_key = "triage/retried";      // Something runs again.
-// Of a run at its end: the fan-ins that still wait, as their events have them, with "executor".
-inline constexpr std::string_view joins_key = "triage/joins";
-inline constexpr std::string_view root_key = "triage/root";    // Of a branch: the first origin.
-inline constexpr std::string_view edits_key = "triage/edits";  // Of a branch.
-inline constexpr std::string_view refuse_new = "refuse_new";   // Its "effects".
+// The key of a Finished.
 [[nodiscard]] std::string finished_key(const std::string& path, int occurrence);
 // Calls found(rest of the key, value) for each key of the state that begins so, in their order.
 template <class Found>

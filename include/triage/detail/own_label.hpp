@@ -4,13 +4,11 @@
 // trigger instead of it.
 
 #include "triage/checkpoint.hpp"
+#include "triage/detail/reserved.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace triage::inline v0_1::detail {
-
-inline constexpr std::string_view own_label_prefix = "triage/";
 
 // With the trigger in place of a label of the library.
 [[nodiscard]] CheckpointInfo as_listed(CheckpointInfo stored);
