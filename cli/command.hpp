@@ -2,7 +2,7 @@
 #pragma once
 // A subcommand, as listed in the table of main.cpp.
 
-#include "exit_status.hpp"
+#include "command_status.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -75,7 +75,7 @@ Result<void> check_url(const std::string& url) {
 
 }  // namespace
 
-Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url) {
+Result<std::shared_ptr<CheckpointStore>> open_store_to_read(const std::string& url) {
   TRIAGE_TRYV(check_url(url));
   return with_key([&] { return v0_1::open_store(url, {.read_only = true}); });
 }
@@ -86,7 +86,7 @@ Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& 
 }
 
 Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url) {
-  TRIAGE_TRY(looked_at, open_store(url));  // Must not create a missing store.
+  TRIAGE_TRY(looked_at, open_store_to_read(url));  // Must not create a missing store.
   looked_at.reset();
   return open_store_for_runs(url);
 }

@@ -20,14 +20,14 @@ inline constexpr const char* store_help =
 inline constexpr const char* key_file_variable = "TRIAGE_KEY_FILE";
 inline constexpr const char* old_key_files_variable = "TRIAGE_OLD_KEY_FILES";
 
-// Errors: those of triage::open_store(); Errc::invalid_argument for an encrypted store without its
-// key.
-[[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store(const std::string& url);
+// Opens an existing store. Errors: those of triage::open_store(); Errc::invalid_argument for an
+// encrypted store without its key.
+[[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_to_read(const std::string& url);
 
-// Opens a store for runs; creates it if missing. Errors: as open_store.
+// Opens a store for runs; creates it if missing. Errors: as open_store_to_read().
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_for_runs(const std::string& url);
 
-// Opens an existing store for changes. Errors: as open_store.
+// Opens an existing store for changes. Errors: as open_store_to_read().
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> open_store_to_change(const std::string& url);
 
 }  // namespace triage::inline v0_1::cli

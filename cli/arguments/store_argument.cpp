@@ -115,12 +115,12 @@ Result<std::shared_ptr<CheckpointStore>> open_meant(const StoreArgument& given,
   if (!is_named && is_missing(meant.store)) {
     return outcome::success(std::shared_ptr<CheckpointStore>(MemoryStore::create()));
   }
-  return open_store(meant.store);
+  return open_store_to_read(meant.store);
 }
 
 Result<JournalReading> meant_reading(const StoreArgument& given) {
   TRIAGE_TRY(meant, meant_run(given));
-  TRIAGE_TRY(store, open_store(meant.store));
+  TRIAGE_TRY(store, open_store_to_read(meant.store));
   return read_run(*store, meant.run);
 }
 

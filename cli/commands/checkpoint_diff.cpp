@@ -114,7 +114,7 @@ ExitStatus print_difference(const Side& a, const Side& b, bool json) {
 ExitStatus compare(const CheckpointDiffArguments& given) {
   const auto url = store_or_default(given.store);
   if (!url) return report(url.error());
-  const auto store = open_store(url.value());
+  const auto store = open_store_to_read(url.value());
   if (!store) return report(store.error());
   const auto a = read_side(*store.value(), given.one);
   if (!a) return report(a.error());

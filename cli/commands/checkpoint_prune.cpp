@@ -129,8 +129,8 @@ ExitStatus prune_store(const CheckpointPruneArguments& given) {
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
   const std::string where = without_secrets(meant.value().store);
-  const auto store =
-      given.dry ? open_store(meant.value().store) : open_store_to_change(meant.value().store);
+  const auto store = given.dry ? open_store_to_read(meant.value().store)
+                               : open_store_to_change(meant.value().store);
   if (!store) return report(store.error());
   if (given.dry) return tell_what_would_go(given, where, *store.value(), rule.value());
   const auto listed = store.value()->runs({.limit = 0});

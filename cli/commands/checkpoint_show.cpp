@@ -228,7 +228,7 @@ void print_for_people(const Shown& shown) {
 
 Result<Shown> gather(const ShowArguments& arguments) {
   TRIAGE_TRY(steps, parse_steps(arguments.steps));
-  TRIAGE_TRY(store, open_store(arguments.store));
+  TRIAGE_TRY(store, open_store_to_read(arguments.store));
   TRIAGE_TRY(what, in_full(*store, arguments.what));
   TRIAGE_TRY(id, parse_what(what));
   Shown shown{.arguments = &arguments};

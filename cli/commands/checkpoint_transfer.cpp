@@ -175,7 +175,7 @@ ExitStatus import_from_reference(const std::string& store_url,
   const auto source = open_reference(given.file, false);
   if (!source) return report(source.error());
   // What is refused must not leave an empty store behind.
-  const auto there = open_store(store_url);
+  const auto there = open_store_to_read(store_url);
   if (!there && there.error().code != Errc::not_found) return report(there.error());
   if (!there) {
     const auto whole = import_reference(*MemoryStore::create(), *source.value(), options);
@@ -202,7 +202,7 @@ ExitStatus export_from(const CheckpointTransferArguments& given) {
   if (!fits) return report(fits.error());
   const auto meant = meant_store(given.where);
   if (!meant) return report(meant.error());
-  const auto store = open_store(meant.value().store);
+  const auto store = open_store_to_read(meant.value().store);
   if (!store) return report(store.error());
   const OutputFile out = output_of(given);
   if (const auto fine = check_outputs({&out, 1}, {}); !fine) return report(fine.error());
@@ -232,7 +232,7 @@ ExitStatus import_into(const CheckpointTransferArguments& given) {
                                       "--format triage-agent reads it"});
   }
   // What is refused must not leave an empty store behind.
-  if (const auto there = open_store(meant.value().store); !there) {
+  if (const auto there = open_store_to_read(meant.value().store); !there) {
     const auto whole = check_export(in);
     if (!whole) return report(whole.error());
     in.clear();

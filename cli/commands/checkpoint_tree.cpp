@@ -83,7 +83,7 @@ void print_tree(const std::vector<BranchView>& all) {
 }
 
 Result<std::vector<BranchView>> gather_tree(const StoreAndRun& meant) {
-  TRIAGE_TRY(store, open_store(meant.store));
+  TRIAGE_TRY(store, open_store_to_read(meant.store));
   return workflow::branches(*store, meant.run);
 }
 

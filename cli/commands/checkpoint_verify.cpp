@@ -193,7 +193,7 @@ Result<void> check_store(CheckpointStore& store, Verified& verified) {
 
 Result<Verified> verify(const VerifyArguments& arguments) {
   TRIAGE_TRY(store, arguments.repair ? open_store_to_change(arguments.store)
-                                     : open_store(arguments.store));
+                                     : open_store_to_read(arguments.store));
   Verified verified;
   if (!arguments.run.empty()) {
     TRIAGE_TRY(reading, read_run(*store, arguments.run));

@@ -48,7 +48,7 @@ Result<Correction> labelled(const CorrectArguments& given) {
   TRIAGE_TRY(where, store_or_default(given.store));
   const OutputFile file{"--corrections", given.file};
   TRIAGE_TRYV(check_outputs({&file, 1}, {}));
-  TRIAGE_TRY(store, open_store(where));
+  TRIAGE_TRY(store, open_store_to_read(where));
   TRIAGE_TRY(run, in_full(*store, given.run));
   TRIAGE_TRYV(check_run_id(run));
   TRIAGE_TRY(reading, read_run(*store, run));

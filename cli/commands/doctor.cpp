@@ -95,7 +95,7 @@ void look_at_rights(const std::string& url, std::vector<Finding>& found) {
 }
 
 void look_at_store(const std::string& url, std::vector<Finding>& found) {
-  const auto store = open_store(url);
+  const auto store = open_store_to_read(url);
   if (!store && store.error().code == Errc::not_found) {
     found.push_back(
         {Finding::Kind::missing, "store", without_secrets(url) + " is made by the first run"});

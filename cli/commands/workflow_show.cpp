@@ -37,7 +37,7 @@ struct ShownWorkflow {
 };
 
 Result<ShownWorkflow> gather_workflow(const StoreAndRun& meant) {
-  TRIAGE_TRY(store, open_store(meant.store));
+  TRIAGE_TRY(store, open_store_to_read(meant.store));
   TRIAGE_TRY(view, workflow::inspect(*store, meant.run));
   TRIAGE_TRY(run, store->run(view.id.run));
   TRIAGE_TRY(events, workflow::events(*store, view.id.run));

@@ -139,7 +139,7 @@ class Rehearsal {
 // Copies the run out of its store.
 Result<std::pair<RunId, std::shared_ptr<CheckpointStore>>> copied(const StoreArgument& where) {
   TRIAGE_TRY(meant, meant_run(where));
-  TRIAGE_TRY(store, open_store(meant.store));
+  TRIAGE_TRY(store, open_store_to_read(meant.store));
   TRIAGE_TRY(info, supervised_run(*store, meant.run));
   TRIAGE_TRY(copy, lab::copy_of_run(*store, info.id));
   return std::pair(info.id, std::move(copy));

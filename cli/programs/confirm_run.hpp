@@ -3,7 +3,7 @@
 // triage replay RUN --confirm: whether the blamed step was the cause.
 
 #include "arguments/store_argument.hpp"
-#include "exit_status.hpp"
+#include "command_status.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 // What the commands that run programs share: store, signals, agent, and reporting the end.
 
-#include "exit_status.hpp"
+#include "command_status.hpp"
 #include "render/recovery_lines.hpp"
 #include "supervise/supervisor.hpp"
 

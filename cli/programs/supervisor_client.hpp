@@ -3,7 +3,7 @@
 // The client side of the protocol: how a command inside a supervised program talks to its
 // supervisor.
 
-#include "exit_status.hpp"
+#include "command_status.hpp"
 #include "triage/json.hpp"
 #include "triage/result.hpp"
 

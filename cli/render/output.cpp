@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "render/output.hpp"
 
-#include "exit_status.hpp"
+#include "command_status.hpp"
 #include "triage/detail/utc_text.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "progress.hpp"
 
-#include "exit_status.hpp"
+#include "command_status.hpp"
 #include "output.hpp"
 
 #include "triage/json.hpp"

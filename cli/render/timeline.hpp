@@ -2,7 +2,7 @@
 #pragma once
 // A run's events, as sentences and as JSON.
 
-#include "exit_status.hpp"
+#include "command_status.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/journal.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "told_events.hpp"
 
-#include "exit_status.hpp"
+#include "command_status.hpp"
 #include "render/output.hpp"
 #include "triage/detail/joined.hpp"
 

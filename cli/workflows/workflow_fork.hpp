@@ -2,7 +2,7 @@
 #pragma once
 // triage fork for a workflow's run: reports what would run again, and creates the branch.
 
-#include "exit_status.hpp"
+#include "command_status.hpp"
 #include "triage/checkpoint_store.hpp"
 
 #include <memory>

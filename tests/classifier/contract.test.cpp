@@ -3,7 +3,7 @@
 
 #include "classifier/support.hpp"
 #include "support/catch.hpp"
-#include "support/nested.hpp"
+#include "support/deep_values.hpp"
 
 using namespace triage;
 

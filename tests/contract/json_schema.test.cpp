@@ -3,7 +3,7 @@
 
 #include "contract/schema_support.hpp"
 #include "support/catch.hpp"
-#include "support/nested.hpp"
+#include "support/deep_values.hpp"
 #include "support/result.hpp"
 
 #include <limits>

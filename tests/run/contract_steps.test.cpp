@@ -3,8 +3,8 @@
 #include "triage/contract.hpp"
 
 #include "contract/step_breaches.hpp"
+#include "support/deep_values.hpp"
 #include "support/kit.hpp"
-#include "support/nested.hpp"
 #include "support/result.hpp"
 
 #include <thread>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exit_status.hpp"
+#include "command_status.hpp"
 
 #include "triage/json.hpp"
 
