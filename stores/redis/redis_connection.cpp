@@ -96,6 +96,73 @@ bool take_parameter(RedisAddress& address, std::string_view parameter) {
   return true;
 }
 
+// Called in this order: each takes one part off what is left of a URL, or says what is wrong with
+// it.
+using Wrong = std::optional<std::string_view>;
+
+Wrong take_user(RedisAddress& address, std::string_view& url) {
+  // A prefix may have an "@", too.
+  const std::size_t at = url.substr(0, url.find('?')).rfind('@');
+  if (at == url.npos) return std::nullopt;
+  const std::string_view user = url.substr(0, at);
+  const std::size_t colon = user.find(':');
+  if (colon == user.npos) return "has a user without a password";
+  const auto name = percent_decoded(user.substr(0, colon), Malformed::refuse);
+  const auto password = percent_decoded(user.substr(colon + 1), Malformed::refuse);
+  if (!name || !password) return "has a % without two hexadecimal digits";
+  address.user = *name;
+  address.password = *password;
+  url.remove_prefix(at + 1);
+  return std::nullopt;
+}
+
+Wrong take_query(RedisAddress& address, std::string_view& url) {
+  const std::size_t query = url.find('?');
+  if (query == url.npos) return std::nullopt;
+  std::string_view rest = url.substr(query);
+  while (!rest.empty()) {
+    rest.remove_prefix(1);  // "?" or "&".
+    const std::string_view parameter = rest.substr(0, rest.find('&'));
+    if (!take_parameter(address, parameter)) {
+      return "has a parameter that is unknown, empty or there twice";
+    }
+    rest.remove_prefix(parameter.size());
+  }
+  url = url.substr(0, query);
+  return std::nullopt;
+}
+
+Wrong take_database(RedisAddress& address, std::string_view& url) {
+  const std::size_t slash = url.find('/');
+  if (slash == url.npos) return std::nullopt;
+  if (slash + 1 < url.size()) {
+    const auto database = whole_number(url.substr(slash + 1), 1'000'000);
+    if (!database) return "has a database that is not a number";
+    address.database = *database;
+  }
+  url = url.substr(0, slash);
+  return std::nullopt;
+}
+
+Wrong take_host_and_port(RedisAddress& address, std::string_view& url) {
+  // An IPv6 address is in brackets, because it has colons of its own.
+  const std::size_t bracket = url.starts_with('[') ? url.find(']') : 0;
+  if (bracket == url.npos) return "has a [ without its ]";
+  if (const std::size_t colon = url.rfind(':'); colon != url.npos && colon >= bracket) {
+    const auto port = whole_number(url.substr(colon + 1), 65'535);
+    if (!port || *port == 0) return "has a port that is not a number from 1 to 65535";
+    address.port = *port;
+    url = url.substr(0, colon);
+  }
+  if (bracket > 0) {
+    if (url.size() > bracket + 1) return "has something other than a port behind its ]";
+    url = url.substr(1, bracket - 1);
+  }
+  if (url.empty()) return "names no host";
+  address.host = url;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void FreeReply::operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
@@ -124,53 +191,9 @@ Result<RedisAddress> parse_redis_url(std::string_view url) {
   const std::string_view scheme = address.tls ? "rediss://" : "redis://";
   if (!url.starts_with(scheme)) return refuse("has another scheme");
   url.remove_prefix(scheme.size());
-  // A prefix may have an "@", too.
-  if (const std::size_t at = url.substr(0, url.find('?')).rfind('@'); at != url.npos) {
-    const std::string_view user = url.substr(0, at);
-    const std::size_t colon = user.find(':');
-    if (colon == user.npos) return refuse("has a user without a password");
-    const auto name = percent_decoded(user.substr(0, colon), Malformed::refuse);
-    const auto password = percent_decoded(user.substr(colon + 1), Malformed::refuse);
-    if (!name || !password) return refuse("has a % without two hexadecimal digits");
-    address.user = *name;
-    address.password = *password;
-    url.remove_prefix(at + 1);
+  for (const auto take : {take_user, take_query, take_database, take_host_and_port}) {
+    if (const Wrong why = take(address, url)) return refuse(*why);
   }
-  if (const std::size_t query = url.find('?'); query != url.npos) {
-    std::string_view rest = url.substr(query);
-    while (!rest.empty()) {
-      rest.remove_prefix(1);  // "?" or "&".
-      const std::string_view parameter = rest.substr(0, rest.find('&'));
-      if (!take_parameter(address, parameter)) {
-        return refuse("has a parameter that is unknown, empty or there twice");
-      }
-      rest.remove_prefix(parameter.size());
-    }
-    url = url.substr(0, query);
-  }
-  if (const std::size_t slash = url.find('/'); slash != url.npos) {
-    if (slash + 1 < url.size()) {
-      const auto database = whole_number(url.substr(slash + 1), 1'000'000);
-      if (!database) return refuse("has a database that is not a number");
-      address.database = *database;
-    }
-    url = url.substr(0, slash);
-  }
-  // An IPv6 address is in brackets, because it has colons of its own.
-  const std::size_t bracket = url.starts_with('[') ? url.find(']') : 0;
-  if (bracket == url.npos) return refuse("has a [ without its ]");
-  if (const std::size_t colon = url.rfind(':'); colon != url.npos && colon >= bracket) {
-    const auto port = whole_number(url.substr(colon + 1), 65'535);
-    if (!port || *port == 0) return refuse("has a port that is not a number from 1 to 65535");
-    address.port = *port;
-    url = url.substr(0, colon);
-  }
-  if (bracket > 0) {
-    if (url.size() > bracket + 1) return refuse("has something other than a port behind its ]");
-    url = url.substr(1, bracket - 1);
-  }
-  if (url.empty()) return refuse("names no host");
-  address.host = url;
   TRIAGE_TRYV(check_tls_files(address));
   return outcome::success(std::move(address));
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "triage/workflow/flow.hpp"
 #include "base/digest.hpp"
+#include "triage/detail/try.hpp"
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::workflow {
 namespace {
@@ -40,74 +43,107 @@ bool collide(const std::set<std::string>& labels, std::string (&name)(const std:
 
 bool joins(const Trigger& trigger) { return trigger.all && trigger.names.size() > 1; }
 
-}  // namespace
+// What the names of triggers mean. Whatever is no method is a label.
+struct FlowNames {
+  std::set<std::string> methods{};
+  std::vector<std::string> routers{};
+  std::set<std::string> joined_labels{};
+  bool exact_ids = false;  // Of the executors that stand for those.
 
-Result<Workflow> Flow::build() const {
-  WorkflowBuilder builder = builder_;
-  std::set<std::string> methods;
-  std::vector<std::string> routers;
-  for (const Method& method : methods_) {
-    methods.insert(method.id);
-    if (method.routes) routers.push_back(method.id);
-  }
-  const auto add_labels = [&](const Trigger& trigger, std::set<std::string>& labels) {
+  [[nodiscard]] std::set<std::string> labels_of(const Trigger& trigger) const {
+    std::set<std::string> labels;
     for (const std::string& name : trigger.names) {
       if (!methods.contains(name)) labels.insert(name);
     }
-  };
-  std::set<std::string> joined_labels;
-  for (const Method& method : methods_) {
-    for (const Trigger& trigger : method.triggers) {
-      if (joins(trigger)) add_labels(trigger, joined_labels);
+    return labels;
+  }
+};
+
+// Gives methods the messages that they listen for.
+class Listeners {
+ public:
+  Listeners(WorkflowBuilder& builder, const FlowNames& names) : builder_(builder), names_(names) {}
+
+  Result<void> connect(const std::string& method, const Trigger& trigger) {
+    const std::set<std::string> labels = names_.labels_of(trigger);
+    if (!labels.empty() && names_.routers.empty()) {
+      return Error{Errc::invalid_argument,
+                   "method \"" + printable(method) + "\" listens for \"" +
+                       printable(*std::find_if(
+                           trigger.names.begin(), trigger.names.end(),
+                           [&](const std::string& name) { return labels.contains(name); })) +
+                       "\", which is not a method, and there is no router to give it as a label"};
+    }
+    if (joins(trigger)) {
+      join(method, trigger, labels);
+    } else {
+      listen(method, trigger, labels);
+    }
+    return outcome::success();
+  }
+
+ private:
+  void listen(const std::string& method, const Trigger& trigger,
+              const std::set<std::string>& labels) {
+    const bool exact = collide(labels, in_edge);
+    for (const std::string& name : trigger.names) {
+      if (labels.contains(name)) {
+        label_edges(name, method, exact);
+      } else {
+        builder_.edge(name, method);
+      }
     }
   }
-  const bool exact_ids = collide(joined_labels, as_id);
-  const auto says = [](const std::string& label) {
-    return [label](const Message& message) {
+  // A fan-in has no conditions, so an executor stands for each label.
+  void join(const std::string& method, const Trigger& trigger,
+            const std::set<std::string>& labels) {
+    std::vector<std::string> joined;
+    for (const std::string& name : trigger.names) {
+      joined.push_back(labels.contains(name) ? stand_in(name) : name);
+    }
+    builder_.fan_in(joined, method);
+  }
+  std::string stand_in(const std::string& label) {
+    const std::string id = "label:" + as_id(label, names_.exact_ids);
+    if (stand_ins_.insert(label).second) {
+      builder_.executor(id, [](const std::string& said) { return said; });
+      label_edges(label, id, false);
+    }
+    return id;
+  }
+  void label_edges(const std::string& label, const std::string& to, bool exact) {
+    const auto says = [label](const Message& message) {
       return message.json().is_string() && message.json().get_ref<const std::string&>() == label;
     };
-  };
-  const auto label_edges = [&](const std::string& label, const std::string& to, bool exact) {
-    for (const std::string& router : routers) {
-      builder.edge(router, to, says(label),
-                   {.name = router + "=" + in_edge(label, exact) + "->" + to});
+    for (const std::string& router : names_.routers) {
+      builder_.edge(router, to, says, {.name = router + "=" + in_edge(label, exact) + "->" + to});
     }
-  };
+  }
+
+  WorkflowBuilder& builder_;
+  const FlowNames& names_;
+  std::set<std::string> stand_ins_{};  // Labels that have one.
+};
+
+}  // namespace
+
+Result<Workflow> Flow::build() const {
+  FlowNames names;
+  for (const Method& method : methods_) {
+    names.methods.insert(method.id);
+    if (method.routes) names.routers.push_back(method.id);
+  }
   for (const Method& method : methods_) {
     for (const Trigger& trigger : method.triggers) {
-      std::vector<std::string> joined;
-      std::set<std::string> labels;
-      add_labels(trigger, labels);
-      const bool exact_edges = collide(labels, in_edge);
-      for (const std::string& name : trigger.names) {
-        const bool is_method = methods.contains(name);
-        if (!is_method && routers.empty()) {
-          return Error{
-              Errc::invalid_argument,
-              "method \"" + printable(method.id) + "\" listens for \"" + printable(name) +
-                  "\", which is not a method, and there is no router to give it as a label"};
-        }
-        if (!joins(trigger)) {
-          if (is_method) {
-            builder.edge(name, method.id);
-          } else {
-            label_edges(name, method.id, exact_edges);
-          }
-          continue;
-        }
-        if (is_method) {
-          joined.push_back(name);
-          continue;
-        }
-        const std::string stand_in =
-            "label:" + as_id(name, exact_ids);  // A fan-in has no conditions.
-        if (joined_labels.erase(name) > 0) {
-          builder.executor(stand_in, [](const std::string& label) { return label; });
-          label_edges(name, stand_in, false);
-        }
-        joined.push_back(stand_in);
-      }
-      if (joined.size() > 1) builder.fan_in(joined, method.id);
+      if (joins(trigger)) names.joined_labels.merge(names.labels_of(trigger));
+    }
+  }
+  names.exact_ids = collide(names.joined_labels, as_id);
+  WorkflowBuilder builder = builder_;
+  Listeners listeners(builder, names);
+  for (const Method& method : methods_) {
+    for (const Trigger& trigger : method.triggers) {
+      TRIAGE_TRYV(listeners.connect(method.id, trigger));
     }
   }
   return builder.build();
