@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Checks that every test named in docs/workflows.md exists, that its tables have the keys that a workflow's file may have, and that
-docs/checkpoint_format.md has the keys that a workflow's run and the library keep.
+"""Checks that every test named in docs/workflows_guarantees.md exists, that the tables of docs/workflows.md have the keys that a workflow's
+file may have, and that docs/checkpoint_format.md has the keys that a workflow's run and the library keep.
 
 Usage: check_docs.py ROOT. Prints one line for each difference and exits with 1 if there is one.
 """
@@ -13,15 +13,16 @@ names = set()
 for source in (root / "tests" / "workflow").glob("*.cpp"):
     for case in re.finditer(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source.read_text(encoding="utf-8")):
         names.add("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', case[1])))
-text = (root / "docs" / "workflows.md").read_text(encoding="utf-8")
-rows = [line.strip("|").split("|") for line in text[text.index("## Moving over"):].splitlines()
+guarantees = (root / "docs" / "workflows_guarantees.md").read_text(encoding="utf-8")
+rows = [line.strip("|").split("|") for line in guarantees[guarantees.index("## Moving over"):].splitlines()
         if line.startswith("| ") and not line.startswith("| there")]
 missing = [row[-1].strip() for row in rows if row[-1].strip() not in names]
 for name in missing:
-    print(f"docs/workflows.md names a test that does not exist: {name}")
+    print(f"docs/workflows_guarantees.md names a test that does not exist: {name}")
 if not rows:
-    print("docs/workflows.md has no table of tests")
+    print("docs/workflows_guarantees.md has no table of tests")
 
+text = (root / "docs" / "workflows.md").read_text(encoding="utf-8")
 told = set()
 for table in re.findall(r"^\| key of [^\n]*\n((?:\|[^\n]*\n)+)", text, re.M):
     for line in table.splitlines():

@@ -189,8 +189,9 @@ TEST_CASE("tasks that an abort or a spent budget has kept from beginning are ski
   for (const TaskView& view : after.value()) CHECK(view.status == TaskStatus::completed);
 }
 
-TEST_CASE("a pause or an abort ends a wait before another try, which is made when the run goes on",
-          "[workflow][stop]") {
+TEST_CASE(
+    "a pause or an abort ends a wait before another attempt, which is made when the run goes on",
+    "[workflow][stop]") {
   const bool aborts = GENERATE(true, false);
   const std::size_t threads = GENERATE(1U, 2U);
   std::atomic<int> tries{0};

@@ -112,7 +112,7 @@ struct DeliveryView {
 struct PendingRequest {
   std::string id{};  // "PATH/OCCURRENCE/PORT/N": stable across processes and replays.
   std::string executor{};
-  // "triage.decision": an executor's policy asks what to do (docs/workflows.md).
+  // "triage.decision": an executor's policy asks what to do (docs/workflows_guarantees.md).
   std::string port{};
   Json payload{};
   std::optional<WallTime> expires{};  // From then on answers are refused.
