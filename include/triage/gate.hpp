@@ -23,8 +23,8 @@ namespace triage::inline v0_1 {
 struct GateRequest {
   std::string_view tool{};                   // The agent's name for a whole attempt.
   std::string_view endpoint{};               // Host, queue, account; empty: none.
-  bool retry = false;                        // This work was tried before.
-  FailureType after = FailureType::unknown;  // retry: how the previous try failed …
+  bool retry = false;                        // An attempt at this work has failed before.
+  FailureType after = FailureType::unknown;  // retry: how the previous attempt failed …
   std::string_view after_reason{};           // … and the reason of that classification.
   Duration waited{0};                        // Time spent waiting at gates so far.
   TimePoint now{};

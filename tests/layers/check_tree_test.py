@@ -93,6 +93,8 @@ PLANTED = [
     ("tests/base/json.test.cpp", HEAD + "void f() { std::this_thread::sleep_for(1s); }\n", "do not sleep"),
     ("scripts/setup", "#!/bin/sh\n# TODO: write this\n", "setup:2: contains TODO"),
     ("docs/events.md", "FIXME\n", "contains FIXME"),
+    ("docs/gates.md", "First\nit waits for the next try.\n", "gates.md:2: says \"next try\""),
+    ("include/triage/policy.hpp", HEADER + "// The number of all tries.\n", "say attempt or retry"),
     ("CMakeLists.txt", "add_library(it a.cpp c.cpp b.cpp)\n", "b.cpp must be listed before c.cpp"),
     ("lab/CMakeLists.txt", "add_library(lab\n  HEADERS\n    b.hpp\n    a.hpp)\n", "a.hpp must be listed before b.hpp"),
     ("cmake/more.cmake", "set(those ${HERE}/b.cpp ${HERE}/a.cpp)\n", "${HERE}/a.cpp must be listed before ${HERE}/b.cpp"),

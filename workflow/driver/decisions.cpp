@@ -13,7 +13,7 @@ namespace {
 using triage::detail::text_field;
 using Kind = RecoveryAction::Kind;
 
-bool tries_again(Kind kind) {
+bool retries(Kind kind) {
   return kind == Kind::retry || kind == Kind::replan || kind == Kind::rollback ||
          kind == Kind::resume;
 }
@@ -69,7 +69,7 @@ Decision decision_from(const Asked& asked, const Answer& answer) {
                      : payload.is_object() ? payload.value("then", Json())
                                            : Json();
   const auto kind = kind_of(value);
-  if (kind && tries_again(*kind)) return {.tries_again = true, .error = {Errc::escalated, ""}};
+  if (kind && retries(*kind)) return {.retries = true, .error = {Errc::escalated, ""}};
   std::string text = answer.expired ? "nobody decided in time" : "it was decided to give up";
   if (!text_field(value, "message").empty()) text = text_field(value, "message");
   return {.error = {kind == Kind::abort ? Errc::aborted : Errc::escalated,

@@ -17,7 +17,7 @@ inline constexpr std::string_view decision_type = "decision";
 
 // A person's decision about a failure.
 struct Decision {
-  bool tries_again = false;
+  bool retries = false;
   Error error;  // Else: how the delivery fails.
 };
 // The request's payload: the failure, what is asked, and which actions are allowed.

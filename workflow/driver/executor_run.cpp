@@ -162,7 +162,7 @@ bool Driver::take_decision(Ended& ended, const Decided& so_far) {
     ended.status = Status::parked;
     return true;
   }
-  if (!so_far.newest || so_far.newest->tries_again) return false;
+  if (!so_far.newest || so_far.newest->retries) return false;
   ended.status = Status::failed;
   ended.error = so_far.newest->error;
   return true;

@@ -53,7 +53,7 @@ struct BreakerOptions {
   // The longest half-open time; then it closes if a probe succeeded and none failed, and opens
   // again if none succeeded. 1 ms or more.
   Duration probe_lease = std::chrono::seconds(30);
-  // While open, lets first tries pass and refuses only retries (a partial outage should not stop
+  // While open, lets first attempts pass and refuses only retries (a partial outage should not stop
   // all work; source: M. Brooker, "Fixing retries with token buckets and circuit breakers", 2022).
   bool retry_only = false;
   std::function<void(const BreakerChange&)> on_change{};  // Called without holding a lock.

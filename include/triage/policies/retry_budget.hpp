@@ -16,7 +16,7 @@ template <class State>
 class KeyedStates;
 }  // namespace detail
 
-// Tokens per (tool, endpoint). First tries always pass; a retry passes if more than `reserve`
+// Tokens per (tool, endpoint). First attempts always pass; a retry passes if more than `reserve`
 // tokens are left and they cover its cost. Only external_fault and timeout count as failures.
 struct RetryBudgetOptions {
   double max_tokens = 500;             // Also the initial amount. Finite, above 0.
@@ -24,7 +24,7 @@ struct RetryBudgetOptions {
   double retry_cost = 14;              // Of a retry after a transient failure. 0 or more.
   double throttled_cost = 5;           // Of a retry after rate_limited or overloaded. 0 or more.
   double per_failure = 0;              // Deducted for every failed call. 0 or more.
-  double per_success = 1;              // Added for every successful first try. 0 or more.
+  double per_success = 1;              // Added for every successful first attempt. 0 or more.
   bool refund = true;                  // A successful retry returns its cost.
   std::shared_ptr<KeySpace> shared{};  // One budget for all processes. Null: for this object.
 };

@@ -122,7 +122,7 @@ class CheckpointChoice {
   // The surrounding workflow's policy, at every depth.
   [[nodiscard]] static constexpr CheckpointChoice inherit() { return {}; }
   // It makes no checkpoints, and its private state is not stored: after resuming, that is empty.
-  // Until then it is kept, for another try, too. So are finished work, shared state and effects.
+  // Until then it is kept, also for a retry. So are finished work, shared state and effects.
   [[nodiscard]] static constexpr CheckpointChoice off() {
     CheckpointChoice choice;
     choice.kind_ = Kind::off;

@@ -55,7 +55,7 @@ struct Task {
   std::vector<std::string> context_from{};  // Replaces `listed`; tasks that come earlier.
   OnFailure on_failure = OnFailure::cascade;
   // False: the task is skipped, and its dependants run without it. Asked before each call of the
-  // agent, also after an answer or before another try. Not part of the JSON.
+  // agent, also after an answer or before a retry. Not part of the JSON.
   std::function<bool(const TaskInput&)> condition{};
   // Retries and so on. The value of a FALLBACK is the task's output. Not part of the JSON.
   std::optional<FailurePolicy> policy{};
