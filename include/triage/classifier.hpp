@@ -19,7 +19,7 @@ struct ClassifierInput {
   const Failure& failure;
   const Trajectory& trajectory;  // Of the failed attempt, restored steps included.
   std::string_view task{};
-  // How many of them a rollback or resume restored: no new evidence.
+  // How many steps of the trajectory a rollback or resume restored: no new evidence.
   std::size_t restored_steps = 0;
   const AgentContract* contract = nullptr;
   // How the steps since restored_steps broke the contract, in their order, if they were judged when
@@ -78,7 +78,7 @@ class EvidenceClassifier final : public Classifier {
   // Errors: Errc::invalid_argument for options out of range.
   [[nodiscard]] static Result<std::shared_ptr<EvidenceClassifier>> create(
       const RulesOptions& options);
-  // With a model that tools/train_classifier made. If the file is missing, damaged or of another
+  // With a model that `triage train` made. If the file is missing, damaged or of another
   // version, uses the built-in model and says so in the evidence of every classification (source
   // "model_file"). Errors: Errc::invalid_argument for options out of range.
   [[nodiscard]] static Result<std::shared_ptr<EvidenceClassifier>> load(

@@ -41,26 +41,27 @@ class Journal {
   // rewinds to before it. Errors: Errc::corrupt if not even the start of the run is intact.
   [[nodiscard]] static Result<Journal> fold(const JournalReading& reading);
 
-  // --- Recording. Each returns the record to store; the caller has checked the arguments.
+  // --- Making records. Each changes the journal and returns the record to store; the caller has
+  // checked the arguments.
   Record add(RecordKind kind, WallTime time, Json body);  // Any kind without a function below.
   Record add_step(const Step& step, WallTime time);
   Record add_step(const Step& step, Record::Bytes encoded, WallTime time);
   Record add_encoded_step(Record::Bytes encoded, WallTime time);
-  void take_step(Step&& step, WallTime time);  // The same if the record is not needed.
   Record change_state(Json patch, WallTime time);
   Record remove_state(std::string key, WallTime time);
   // The whole state as one record: `replaced` by the agent, or repeated to keep folds short.
   Record snapshot_state(Json state, bool replaced, WallTime time);
-  // True when replaying the deltas would cost more than reading a snapshot.
-  [[nodiscard]] bool wants_snapshot() const noexcept { return state_.wants_snapshot(); }
   Record label_checkpoint(std::string label, WallTime time);
+
+  // --- Changing what has been folded, without a record to store: there is none, or it is made
+  // elsewhere, and then the comment names it.
+  // As add_step(), for a caller that needs no record.
+  void take_step(Step&& step, WallTime time);
   // Ends the open checkpoint, if there is one and checkpoints are automatic (or `always`).
   void end_checkpoint(bool always = false);
   // Continues from a position: later records build on it. Index into positions().
   void rewind(std::size_t position);
-  // False if the reading left the position's state out (JournalReading::state_from). Before such a
-  // position is restored or continued from, its state must be loaded from the store.
-  [[nodiscard]] bool knows_state(std::size_t position) const;
+  // The position's state as loaded from the store; see knows_state().
   void learn_state(std::size_t position, State state);
   // Continues from the start: an empty state and trajectory, or those that a branch begins with.
   void start_over();
@@ -79,7 +80,7 @@ class Journal {
   void approve(std::string fingerprint) { facts_.approved.insert(std::move(fingerprint)); }
   // The run waits for a nested one; equivalent to a record `suspended` with a `child`.
   void await(const RunId& run, AwaitedRun awaited) { facts_.awaited[run] = std::move(awaited); }
-  // No store knows it any more.
+  // The nested run is in no store any more: the run does not wait for it again.
   void forget_awaited(const RunId& run) { facts_.awaited.erase(run); }
   // The attempt ends with a wait; equivalent to a record `suspended` that is `waiting`.
   void count_wait() noexcept { ++facts_.suspended_attempts; }
@@ -90,6 +91,11 @@ class Journal {
   void apply(const Record& record);
 
   // --- Reading.
+  // True when replaying the deltas would cost more than reading a snapshot.
+  [[nodiscard]] bool wants_snapshot() const noexcept { return state_.wants_snapshot(); }
+  // False if the reading left the position's state out (JournalReading::state_from). Before such a
+  // position is restored or continued from, its state must be loaded from the store.
+  [[nodiscard]] bool knows_state(std::size_t position) const;
   [[nodiscard]] const RunId& run() const noexcept { return run_; }
   void set_run(RunId run) { run_ = std::move(run); }
   [[nodiscard]] Sequence last() const noexcept { return last_; }

@@ -25,7 +25,8 @@ struct Suspension;      // suspension.hpp
 enum class Errc {
   escalated = 1,     // The agent failed and no recovery fits. Show error.failure() to a person.
   aborted,           // A strategy gave the run up on purpose. Do not run it again unchanged.
-  suspended,         // The run waits for a decision. Keep error.suspension()->token, then decide().
+  suspended,         // The run waits for a decision (keep error.suspension()->token, decide()),
+                     // a time or a signal (resume_due(), or a workflow's resume()).
   cancelled,         // The stop token was triggered. Resume the run later if you want its result.
   invalid_argument,  // The caller passed something that is not allowed. Fix the call.
   not_found,         // No such run, checkpoint or key. Look at what is stored.
@@ -36,7 +37,8 @@ enum class Errc {
   unsupported,       // Not possible with this build, store or file version. Use another.
   io,                // The operating system or a driver refused. See the detail.
   in_doubt,          // An effect may or may not have happened. Find out before continuing.
-  exhausted,         // A budget does not allow it. Raise it, or wait until it is refilled.
+  exhausted,         // A budget, max_supersteps or a workflow's deadline is used up. Continue with
+                     // more of it.
 };
 
 [[nodiscard]] std::string_view to_string(Errc code) noexcept;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The whole library except its optional parts (stores with a driver, testing).
+// What a program with agents needs. Not included: what operators and stores use (operations,
+// orphans, repair, retention, compaction, interchange), the reference library's stores, stores with
+// a driver, and the parts workflow, testing, lab and llm.
 
 #include "triage/agent.hpp"
 #include "triage/budget.hpp"
 #include "triage/corrections.hpp"
+#include "triage/exit_status.hpp"
 #include "triage/gate.hpp"
 #include "triage/hedge.hpp"
 #include "triage/hybrid_classifier.hpp"
 #include "triage/journal.hpp"
 #include "triage/observers/json_lines.hpp"
+#include "triage/observers/redacting.hpp"
 #include "triage/policies/arguments.hpp"
 #include "triage/policies/backoff.hpp"
 #include "triage/policies/bulkhead.hpp"
@@ -29,7 +33,10 @@
 #include "triage/policies/sequence.hpp"
 #include "triage/policies/stop.hpp"
 #include "triage/price_table.hpp"
+#include "triage/redaction.hpp"
+#include "triage/stores/compacting.hpp"
 #include "triage/stores/memory.hpp"
+#include "triage/stores/redacting.hpp"
 #include "triage/stores/simple.hpp"
 #include "triage/task_group.hpp"
 #include "triage/version.hpp"

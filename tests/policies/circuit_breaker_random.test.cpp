@@ -91,13 +91,13 @@ std::string violation(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("random schedules never get a breaker stuck", "[policies][breaker]") {
-  // The campaign of scripts/torture sets a million; see docs/recovery.md for its figures.
+  // docs/gates.md says how to run a million, and what they showed.
   const char* wanted = std::getenv("TRIAGE_BREAKER_SCHEDULES");
   const std::uint64_t count = wanted == nullptr ? 50'000 : std::strtoull(wanted, nullptr, 10);
+  REQUIRE(count > 0);  // A text that is no number gives 0.
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
     const std::string wrong = violation(seed);
     if (wrong.empty()) continue;
     FAIL("seed " << seed << ": " << wrong);
   }
-  SUCCEED(count << " schedules");
 }

@@ -46,7 +46,7 @@ class Call {
   // Whether the handler's result has a destination.
   [[nodiscard]] virtual bool has_edges() const noexcept = 0;
   [[nodiscard]] virtual std::shared_ptr<const Json> input(std::string_view key) = 0;
-  // Names of scopes: see scope_name().
+  // scope: from private_scope() or shared_scope().
   [[nodiscard]] virtual std::shared_ptr<const Json> read(const std::string& scope,
                                                          std::string_view key) = 0;
   virtual void write(const std::string& scope, std::string_view key, Json value) = 0;

@@ -53,8 +53,8 @@ class Process {
   // Simulates work of this length. Throws ProcessKilled if the process is dead.
   void work(Duration length);
   // An effect on the outside world, for the function of an effect or a compensation: counted by
-  // idempotency
-  // key. Returns how often it has happened. Throws ProcessKilled if the process is dead.
+  // idempotency key. Returns how often it has happened. Throws ProcessKilled if the process is
+  // dead.
   int perform(const EffectCall& call, EffectSemantics semantics = EffectSemantics::at_most_once);
   // Whether the act happened, for EffectOptions::reconcile.
   [[nodiscard]] Reconciled reconcile(const EffectCall& call) const;

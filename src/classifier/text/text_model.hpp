@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The text model: a linear model over hashed features, made by tools/train_classifier. Private.
+// The text model: a linear model over hashed features, made by tools/train_classifier or
+// `triage train`. Private.
 
 #include "classifier/text/model_input.hpp"
 #include "triage/result.hpp"
