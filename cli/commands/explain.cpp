@@ -8,7 +8,7 @@
 #include "render/timeline.hpp"
 #include "render/waiting.hpp"
 #include "run_status.hpp"
-#include "triage/detail/text_field.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <cstdio>
 #include <limits>

@@ -5,7 +5,7 @@
 #include "triage/detail/fnv1a.hpp"
 #include "triage/detail/hex.hpp"
 #include "triage/detail/json_depth.hpp"
-#include "triage/detail/text_field.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/policies/risk_guard.hpp"
 
 #include <algorithm>

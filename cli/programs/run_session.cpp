@@ -14,6 +14,7 @@
 #include "render/output.hpp"
 #include "render/telling_line.hpp"
 #include "render/waiting.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/observers/redacting.hpp"
 #include "triage/policies/duration.hpp"
@@ -313,8 +314,7 @@ std::optional<int> RunSession::recorded_status(const RunId& run) const {
   if (!body || !body.value().is_object()) return std::nullopt;
   const Json code = body.value().value("code", Json());
   if (!code.is_object() || code.value("category", Json()) != "exit_status") return std::nullopt;
-  const Json status = code.value("value", Json());
-  return status.is_number_integer() ? std::optional(status.get<int>()) : std::nullopt;
+  return detail::find_field<int>(code, "value");
 }
 
 ExitStatus RunSession::conclude(const RunId& run, const Result<Json>& result,

@@ -5,7 +5,7 @@
 #include "render/telling_line.hpp"
 #include "run_status.hpp"
 #include "supervise/spec/redaction.hpp"
-#include "triage/detail/text_field.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/repair.hpp"
 #include "triage/step.hpp"
 
@@ -18,17 +18,7 @@ namespace {
 
 constexpr std::size_t longest_message_quote = 200;
 
-// Bodies come from a file: a field of another type counts as absent.
-template <class T>
-T field(const Json& body, const char* key, T otherwise) {
-  const auto found = body.find(key);
-  if (found == body.end()) return otherwise;
-  try {
-    return found->get<T>();
-  } catch (const Json::exception&) {
-    return otherwise;
-  }
-}
+using detail::field;
 using detail::text_field;
 
 std::string sentence_end(std::string text) {
@@ -62,9 +52,8 @@ std::string describe_failure(const Json& body, const Journal& journal) {
   std::string text = field(body, "refused", false)
                          ? std::string("No attempt was made")
                          : "Attempt " + std::to_string(journal.attempts()) + " failed";
-  if (body.contains("critical_step")) {
-    text +=
-        " at " + describe_step(journal.trajectory(), field(body, "critical_step", std::size_t{0}));
+  if (const auto step = detail::find_field<std::size_t>(body, "critical_step")) {
+    text += " at " + describe_step(journal.trajectory(), *step);
   }
   text += ": " + text_field(body, "type");
   if (const std::string reason = text_field(body, "reason"); !reason.empty()) text += ", " + reason;

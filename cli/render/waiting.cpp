@@ -4,6 +4,7 @@
 #include "render/output.hpp"
 #include "supervise/spec/redaction.hpp"
 #include "triage/detail/joined.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -64,8 +65,8 @@ std::string waits_for(const Json& waiting) {
     return "its program: " + text_of(member(member(waiting, "then"), "kind"));
   }
   std::string time;
-  if (const Json& until = member(waiting, "until_ms"); until.is_number()) {
-    time = short_time(WallTime(std::chrono::milliseconds(until.get<std::int64_t>()))) + " UTC";
+  if (const auto until = detail::time_field(waiting, "until_ms")) {
+    time = short_time(*until) + " UTC";
   }
   if (const Json& signal = member(waiting, "signal"); signal.is_string()) {
     return "signal " + shorten(signal.get<std::string>(), longest_value) +
@@ -75,7 +76,7 @@ std::string waits_for(const Json& waiting) {
 }
 
 std::string waits_in_words(const Json& waiting) {
-  const bool until = member(waiting, "until_ms").is_number() &&
+  const bool until = detail::time_field(waiting, "until_ms") &&
                      !member(waiting, "signal").is_string() && !is_decided(waiting);
   return (until ? "waits until " : "waits for ") + waits_for(waiting);
 }

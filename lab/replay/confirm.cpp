@@ -3,8 +3,8 @@
 
 #include "effects/effects.hpp"
 #include "journal/failure_json.hpp"
-#include "journal/suspension_json.hpp"
 #include "triage/detail/nearest.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/forwarding_store.hpp"
 #include "triage/journal.hpp"

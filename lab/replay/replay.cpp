@@ -3,9 +3,10 @@
 
 #include "contract/contract_return.hpp"
 #include "journal/failure_json.hpp"
-#include "journal/suspension_json.hpp"
+#include "journal/record_body.hpp"
 #include "run/run_machine.hpp"
 #include "triage/detail/saturate.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -178,7 +179,7 @@ void Replayer::meet_action(const Json& body) {
   ReplayedDecision& decision = replay_.decisions.back();
   decision.was = parse_recovery_kind(text_field(body, "action"));
   decision.was_text = text_field(body, "text");
-  decision.waited = Duration(triage::detail::number_field<Duration::rep>(body, "delay_ns", 0));
+  decision.waited = Duration(triage::detail::field<Duration::rep>(body, "delay_ns", 0));
   if (decision.comparison == Comparison::not_asked) return;
   decision.comparison = compare(decision, body);
 }

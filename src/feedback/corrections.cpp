@@ -2,8 +2,8 @@
 #include "triage/corrections.hpp"
 
 #include "feedback/correction_json.hpp"
-#include "journal/causes_json.hpp"
-#include "journal/suspension_json.hpp"
+#include "journal/failure_json.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 #include "triage/step.hpp"
@@ -106,12 +106,6 @@ class Appending {
   off_t before_ = -1;  // The file's size before this line; -1: there is nothing to undo.
 };
 
-std::optional<int> code_field(const Json& body, const char* key) {
-  const auto found = body.find(key);
-  if (found == body.end() || !found->is_number_integer()) return std::nullopt;
-  return found->get<int>();
-}
-
 // Adds what the classifier read from the steps besides the reported failure.
 void add_from_steps(const Trajectory& trajectory, Failure& failure) {
   for (std::size_t back = 1; back <= std::min(newest_steps_read, trajectory.size()); ++back) {
@@ -132,22 +126,13 @@ void add_from_steps(const Trajectory& trajectory, Failure& failure) {
 }
 
 Correction unlabelled(const Json& body, const JournalReading& reading, std::size_t records) {
-  Correction correction;
-  Failure& failure = correction.failure;
-  failure.text = detail::text_field(body, "text");
-  failure.exception_type = detail::text_field(body, "exception_type");
-  failure.http_status = code_field(body, "http_status");
-  failure.json_rpc_code = code_field(body, "json_rpc_code");
-  failure.grpc_status = code_field(body, "grpc_status");
-  if (const auto causes = body.find("causes"); causes != body.end()) {
-    failure.causes = detail::parse_causes(*causes);
-  }
+  Correction correction{.failure = detail::told_failure(body)};
   JournalReading until{.info = reading.info};
   until.records.assign(reading.records.begin(),
                        reading.records.begin() + static_cast<std::ptrdiff_t>(records));
   until.info.last = until.records.back().seq();
   if (const auto journal = Journal::fold(until)) {
-    add_from_steps(journal.value().trajectory(), failure);
+    add_from_steps(journal.value().trajectory(), correction.failure);
   }
   correction.given =
       parse_failure_type(detail::text_field(body, "type")).value_or(FailureType::unknown);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "journal/causes_json.hpp"
 
-#include "journal/suspension_json.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <algorithm>
 #include <utility>

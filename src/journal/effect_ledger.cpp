@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/detail/effect_ledger.hpp"
 
-#include "journal/record_body.hpp"
 #include "triage/checkpoint_store.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -27,14 +27,14 @@ bool may_have_been_an_intent(const std::optional<RecordKind>& kind) {
 
 // Both the intent and the result carry these fields, so that either may be lost.
 void describe(EffectState& effect, const Json& body) {
-  effect.arguments = field<std::string>(body, "arguments", {});
-  effect.semantics = parse_effect_semantics(field<std::string>(body, "semantics", {}))
-                         .value_or(EffectSemantics::at_most_once);
-  effect.reconciliation = field<std::string>(body, "reconciliation", {});
-  effect.idempotency_key = field<std::string>(body, "idempotency_key", {});
+  effect.arguments = text_field(body, "arguments");
+  effect.semantics =
+      parse_effect_semantics(text_field(body, "semantics")).value_or(EffectSemantics::at_most_once);
+  effect.reconciliation = text_field(body, "reconciliation");
+  effect.idempotency_key = text_field(body, "idempotency_key");
   effect.compensation.reset();
   if (body.contains("compensation")) {
-    effect.compensation = field<std::string>(body, "compensation", {});
+    effect.compensation = text_field(body, "compensation");
   }
 }
 
@@ -50,7 +50,7 @@ bool EffectLedger::apply(RecordKind kind, const Json& body, Sequence seq, Sequen
     case RecordKind::compensation_withdrawn: apply_compensation(kind, body, seq); return false;
     default: return false;
   }
-  EffectState& effect = effects_[field<std::string>(body, "key", {})];
+  EffectState& effect = effects_[text_field(body, "key")];
   const auto generation = field<std::uint64_t>(body, "generation", 1);
   if (effect.status == Status::absent || effect.generation != generation) {
     effect = {.generation = generation, .intended_at = seq};
@@ -76,12 +76,12 @@ bool EffectLedger::apply(RecordKind kind, const Json& body, Sequence seq, Sequen
 }
 
 void EffectLedger::apply_compensation(RecordKind kind, const Json& body, Sequence seq) {
-  EffectState& effect = effects_[field<std::string>(body, "key", {})];
+  EffectState& effect = effects_[text_field(body, "key")];
   effect.generation = field<std::uint64_t>(body, "generation", effect.generation);
   effect.known_at = seq;
   effect.lost = false;
   if (body.contains("idempotency_key")) {
-    effect.compensation_key = field<std::string>(body, "idempotency_key", {});
+    effect.compensation_key = text_field(body, "idempotency_key");
   }
   effect.intended_at = std::max<Sequence>(effect.intended_at, 1);  // 0: its intent was lost.
   if (kind == RecordKind::compensation_withdrawn) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Folding records into a journal: what each kind means for state, trajectory, checkpoints and
 // effects.
-#include "journal/record_body.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/detail/record_rules.hpp"
 #include "triage/detail/step_chunk.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/journal.hpp"
 #include "triage/repair.hpp"
 
@@ -15,6 +15,8 @@
 namespace triage::inline v0_1 {
 
 using detail::field;
+using detail::find_field;
+using detail::text_field;
 
 namespace {
 
@@ -149,7 +151,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       break;
     case RecordKind::attempt_started: note_attempt(); break;
     case RecordKind::usage: {
-      const auto child = facts_.awaited.find(field<std::string>(*body, "ended_child", {}));
+      const auto child = facts_.awaited.find(text_field(*body, "ended_child"));
       if (child != facts_.awaited.end()) child->second.handed_at = last_;
       break;
     }
@@ -158,8 +160,8 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::checkpoint_labelled: apply_label(*body, time); break;
     case RecordKind::failure_classified:
       crashes_.note_resumed(false);
-      if (body->contains("critical_step")) {
-        line_.mark_failed(field<std::size_t>(*body, "critical_step", 0));
+      if (const auto step = find_field<std::size_t>(*body, "critical_step")) {
+        line_.mark_failed(*step);
       }
       break;
     case RecordKind::action_taken: {
@@ -167,7 +169,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
       if (by_default && body->contains("compensates_after")) {
         mark_used(field<Sequence>(*body, "compensates_after", 0));
       }
-      const auto action = parse_recovery_kind(field<std::string>(*body, "action", {}));
+      const auto action = parse_recovery_kind(text_field(*body, "action"));
       if (action == RecoveryAction::Kind::retry || action == RecoveryAction::Kind::replan) {
         start_over();
       }
@@ -176,7 +178,7 @@ void Journal::apply_fact(RecordKind kind, const std::shared_ptr<const Json>& bod
     case RecordKind::rolled_back: apply_rollback(*body, time); break;
     case RecordKind::resumed:
       broken_at_.reset();
-      crashes_.note_resumed(field<std::string>(*body, "reason", {}) == "process_died");
+      crashes_.note_resumed(text_field(*body, "reason") == "process_died");
       if (const auto to = field<Sequence>(*body, "to", 0); to != 0) rewind_to(to);
       break;
     case RecordKind::gap:
@@ -231,7 +233,7 @@ void Journal::apply_snapshot(const std::shared_ptr<const Json>& body, WallTime t
 }
 
 void Journal::apply_label(const Json& body, WallTime time) {
-  auto label = field<std::string>(body, "label", {});
+  auto label = text_field(body, "label");
   if (field(body, "withdrawn", false)) return line_.withdraw_label(label);
   touch(time);
   push_position();

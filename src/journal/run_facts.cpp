@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/detail/run_facts.hpp"
 
-#include "journal/record_body.hpp"
+#include "journal/suspension_fields.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,11 +14,9 @@ namespace {
 constexpr int most_attempts = 1'000'000'000;
 
 HistoryEntry action_of(const Json& body) {
-  return {parse_failure_type(field<std::string>(body, "type", {})).value_or(FailureType::unknown),
-          parse_recovery_kind(field<std::string>(body, "action", {}))
-              .value_or(RecoveryAction::Kind::escalate),
-          field<std::string>(body, "reason", {}), field<std::string>(body, "by", {}),
-          field(body, "refused", false)};
+  return {parse_failure_type(text_field(body, "type")).value_or(FailureType::unknown),
+          parse_recovery_kind(text_field(body, "action")).value_or(RecoveryAction::Kind::escalate),
+          text_field(body, "reason"), text_field(body, "by"), field(body, "refused", false)};
 }
 
 }  // namespace
@@ -65,12 +64,11 @@ void RunFacts::apply(RecordKind kind, const Json& body, WallTime time) {
       break;
     case RecordKind::forked: forked = body; break;
     case RecordKind::signal_received:
-      signals[field<std::string>(body, "name", {})] =
+      signals[text_field(body, "name")] =
           body.contains("value") ? std::optional(body["value"]) : std::nullopt;
       break;
     case RecordKind::sleep_begun:
-      sleeps.emplace(field<std::string>(body, "name", {}),
-                     WallTime(std::chrono::milliseconds(field<std::int64_t>(body, "until_ms", 0))));
+      sleeps.emplace(text_field(body, "name"), time_field(body, "until_ms").value_or(WallTime()));
       break;
     default: break;
   }
@@ -90,17 +88,7 @@ void RunFacts::suspend(const Json& body) {
   suspended = body;
   stopped = body;
   if (field(body, "waiting", false)) ++suspended_attempts;
-  auto children = field<std::vector<Json>>(body, "children", {});
-  if (const auto child = body.find("child"); child != body.end()) children.push_back(*child);
-  for (const Json& child : children) {
-    if (!child.is_object()) continue;
-    awaited[field<std::string>(child, "run", {})] = {
-        .agent = field<std::string>(child, "agent", {}),
-        .task = field<std::string>(child, "task", {}),
-        .ticket = field<std::string>(child, "ticket", {}),
-        .decision = child.value("decision", Json()),
-        .by = field<std::string>(child, "by", {})};
-  }
+  for (auto& [run, child] : children_of(body)) awaited[run] = std::move(child);
 }
 
 // The run continues: after a crash, after an end without a result, or by a decision.
@@ -110,26 +98,19 @@ void RunFacts::go_on(const Json& body, WallTime time) {
   if (child != body.end() && child->is_object()) {
     AwaitedRun& nested = awaited[field<std::string>(*child, "run", {})];
     nested.decision = child->value("action", Json());
-    nested.by = field<std::string>(body, "by", {});
+    nested.by = text_field(body, "by");
   }
-  const auto proposed = field<std::string>(suspended, "proposed", {});
-  const auto kind = parse_recovery_kind(field<std::string>(body, "action", {}));
+  const auto proposed = text_field(suspended, "proposed");
+  const auto kind = parse_recovery_kind(text_field(body, "action"));
   const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
   if (!proposed.empty() && approves) approved.insert(proposed);
-  serve(suspended, time);
-  for (const Json& sleep : field<std::vector<Json>>(suspended, "sleeps", {})) serve(sleep, time);
+  for (const Sleep& sleep : sleeps_of(suspended)) {
+    if (time >= sleep.until) served_waits[sleep.place] = sleep.length;  // It is over.
+  }
   aborting = false;
   finished = nullptr;
   stopped = nullptr;
   suspended = nullptr;
-}
-
-// A sleep until a time is over if the run continues after it.
-void RunFacts::serve(const Json& sleep, WallTime time) {
-  const auto place = field<std::string>(sleep, "place", {});
-  const auto until = field<std::int64_t>(sleep, "until_ms", 0);
-  if (place.empty() || time.time_since_epoch().count() < until) return;
-  served_waits[place] = std::chrono::milliseconds(field<std::int64_t>(sleep, "wait_ms", 0));
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -2,7 +2,10 @@
 // The single way to continue a run: what it had, and what happens now.
 #include "resume/continuation.hpp"
 
+#include "journal/action_json.hpp"
 #include "journal/failure_json.hpp"
+#include "journal/record_body.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -116,7 +119,7 @@ void restore_newest_failure(Continuation& run) {
   RunData& b = *run.data;
   restore_context(run, b.context());
   b.classified_attempt = run.attempts;
-  b.restored_steps = number_field<std::size_t>(b.journal.suspended(), "restored_steps", 0);
+  b.restored_steps = field<std::size_t>(b.journal.suspended(), "restored_steps", 0);
 }
 
 // Deciding to continue approves the step that a guard asked about.

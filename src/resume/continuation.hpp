@@ -4,7 +4,7 @@
 // process's memory. Each path prepares the same value, and restore() makes it ready.
 
 #include "base/run_catching.hpp"
-#include "journal/suspension_json.hpp"
+#include "journal/ticket.hpp"
 #include "run/run.hpp"
 #include "triage/detail/run_loop.hpp"
 
@@ -133,10 +133,6 @@ void restore_context(const Continuation& run, FailureContext& context);
 // What a decision about a suspension means for the run. A decision about the nested run `child` is
 // carried out when the callable reaches that run again, unless it ends the outer run.
 [[nodiscard]] Resumption decided(const RunId& child, RecoveryAction action, std::string who);
-// The nested run that a suspended run waits for; empty if there is none.
-[[nodiscard]] RunId awaited_child(const Json& suspended);
-// That one and the others of its attempt that wait.
-[[nodiscard]] std::vector<RunId> awaited_children(const Json& suspended);
 // A decision about a suspended run that record_decision() left to its program.
 [[nodiscard]] std::optional<Resumption> recorded_decision(const Continuation& run);
 // A decision that its process recorded but did not carry out before it died.

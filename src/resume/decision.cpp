@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What a decision means for the run that continues with it.
+#include "journal/action_json.hpp"
+#include "journal/suspension_fields.hpp"
 #include "resume/continuation.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <utility>
 
@@ -22,24 +25,7 @@ Resumption decided(const RunId& child, RecoveryAction action, std::string who) {
 std::optional<std::string> unsafe_now(const Continuation& run, const RecoveryAction& action) {
   const Journal& journal = run.journal();
   return unsafe_to_rerun(run.core, journal.trajectory(),
-                         number_field<std::size_t>(journal.suspended(), "restored_steps", 0),
-                         action.kind);
-}
-
-RunId awaited_child(const Json& suspended) {
-  const auto child = suspended.find("child");
-  return child == suspended.end() ? RunId() : text_field(*child, "run");
-}
-
-std::vector<RunId> awaited_children(const Json& suspended) {
-  std::vector<RunId> children;
-  if (RunId child = awaited_child(suspended); !child.empty()) children.push_back(std::move(child));
-  const auto others = suspended.find("children");
-  if (others == suspended.end() || !others->is_array()) return children;
-  for (const Json& one : *others) {
-    if (RunId child = text_field(one, "run"); !child.empty()) children.push_back(std::move(child));
-  }
-  return children;
+                         field<std::size_t>(journal.suspended(), "restored_steps", 0), action.kind);
 }
 
 std::optional<Resumption> recorded_decision(const Continuation& run) {

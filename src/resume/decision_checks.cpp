@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "resume/decision_checks.hpp"
 
+#include "journal/suspension_fields.hpp"
 #include "resume/continuation.hpp"
 #include "run/rollback_target.hpp"
 #include "triage/detail/joined.hpp"

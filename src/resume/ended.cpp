@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Runs that ended without a result: which may continue, and the errors of those that may not.
 #include "base/error_more.hpp"
+#include "journal/record_body.hpp"
 #include "resume/continuation.hpp"
 #include "run/run_machine.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <memory>
 #include <utility>

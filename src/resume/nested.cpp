@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A waiting nested run suspends the run around it and continues with it.
 #include "base/digest.hpp"
+#include "journal/action_json.hpp"
+#include "journal/record_body.hpp"
+#include "journal/suspension_fields.hpp"
 #include "resume/continuation.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -228,33 +232,17 @@ static AwaitedRun awaited_run(const Journal& journal, const WaitingChild& child)
   return awaited;
 }
 
-static Json awaited_json(const RunId& run, const AwaitedRun& awaited) {
-  Json json{
-      {"run", run}, {"agent", awaited.agent}, {"task", awaited.task}, {"ticket", awaited.ticket}};
-  if (!awaited.decision.is_null()) {
-    json["decision"] = awaited.decision;
-    json["by"] = awaited.by;
-  }
-  return json;
-}
-
 // Whatever the run is suspended for, the nested runs of its attempt go on with it.
 void Run::put_children(Json& fields) {
   RunData& b = *data_;
   if (!b.made_extras) return;
   WaitingChildren& children = b.made_extras->children;
-  Json waiting = Json::array();
+  AwaitedRuns waiting;
   for (const WaitingChild& child : children.all) {
-    const RunId& run = child.suspension->run_id;
-    AwaitedRun awaited = awaited_run(b.journal, child);
-    waiting.push_back(awaited_json(run, awaited));
-    if (!b.store) b.journal.await(run, std::move(awaited));
+    waiting.emplace_back(child.suspension->run_id, awaited_run(b.journal, child));
+    if (!b.store) b.journal.await(waiting.back().first, waiting.back().second);
   }
-  if (children.asks) {
-    fields["child"] = std::move(waiting.back());
-    waiting.erase(waiting.size() - 1);
-  }
-  if (!waiting.empty()) fields["children"] = std::move(waiting);
+  detail::put_children(waiting, children.asks, fields);
 }
 
 // Asks what the nested run asks that is shown, until the first of them is due.

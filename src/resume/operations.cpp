@@ -5,9 +5,12 @@
 #include "base/digest.hpp"
 #include "base/token.hpp"
 #include "effects/effects.hpp"
+#include "journal/action_json.hpp"
 #include "journal/record_body.hpp"
+#include "journal/suspension_fields.hpp"
 #include "resume/continuation.hpp"
 #include "resume/decision_checks.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -140,10 +143,9 @@ Result<void> abort_now(HeldRun& held, const RecoveryAction& action, const std::s
 // suspension's action.
 Result<void> leave_to_program(HeldRun& held, const RecoveryAction& action, const std::string& who) {
   Json fields = held.journal.suspended();
-  for (const char* of_the_wait :
-       {"ticket", "waiting", "place", "wait_ms", "sleeps", "signal", "signals"}) {
-    fields.erase(of_the_wait);
-  }
+  erase_waits(fields);
+  fields.erase("ticket");
+  fields.erase("waiting");
   fields["then"] = action_json(action);
   fields["decided_by"] = who;
   fields["until_ms"] = 0;  // Whatever the program's clock says.

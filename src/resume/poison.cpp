@@ -2,6 +2,7 @@
 // Quarantine for runs whose process keeps dying.
 #include "base/error_more.hpp"
 #include "resume/continuation.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 namespace triage::inline v0_1::detail {
@@ -30,11 +31,7 @@ Result<void> check_poison(Continuation& run, bool revive) {
   RunData& b = *run.data;
   const int allowed = run.core.options.max_crashes;
   if (info.status == RunStatus::poisoned) {
-    const Json& stopped = run.journal().stopped();
-    return quarantined(info.id, stopped.is_object() && stopped.contains("crashes") &&
-                                        stopped["crashes"].is_number_integer()
-                                    ? stopped["crashes"].get<int>()
-                                    : allowed);
+    return quarantined(info.id, field(run.journal().stopped(), "crashes", allowed));
   }
   if (info.status != RunStatus::running || allowed == 0 || run.journal().crashes() < allowed) {
     return outcome::success();

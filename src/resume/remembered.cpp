@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Runs that wait in this process because no store can keep them.
-#include "journal/suspension_json.hpp"
+#include "journal/action_json.hpp"
+#include "journal/record_body.hpp"
 #include "resume/continuation.hpp"
 #include "resume/decision_checks.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>

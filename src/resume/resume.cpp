@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Continuing a run by id: after a crash, after an end without a result, or after it finished.
+#include "journal/record_body.hpp"
 #include "resume/continuation.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>

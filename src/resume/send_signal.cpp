@@ -4,6 +4,7 @@
 #include "resume/continuation.hpp"
 #include "resume/waits.hpp"
 #include "storage/run_keys.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 #include "triage/operations.hpp"

@@ -2,6 +2,7 @@
 // Takes over a stored run: acquires its lease, reads its journal, checks whether it may continue.
 #include "resume/continuation.hpp"
 #include "storage/half_import.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>

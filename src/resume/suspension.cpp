@@ -2,11 +2,13 @@
 // Runs that wait for a decision: suspending them, and checking who decides.
 #include "base/digest.hpp"
 #include "base/token.hpp"
-#include "journal/suspension_json.hpp"
+#include "journal/action_json.hpp"
+#include "journal/suspension_fields.hpp"
 #include "resume/continuation.hpp"
 #include "resume/decision_checks.hpp"
 #include "triage/detail/call.hpp"
 #include "triage/detail/joined.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -16,13 +18,6 @@ namespace triage::inline v0_1::detail {
 namespace {
 
 const std::string_view ticket_space = own_space(OwnSpace::suspensions);
-
-Json step_json(const ProposedStep& step) {
-  Json json{{"action", step.action}, {"input", step.input}, {"risk", step.risk}};
-  if (!step.tool.empty()) json["tool"] = step.tool;
-  if (!step.reason.empty()) json["reason"] = step.reason;
-  return json;
-}
 
 WallTime earliest(const std::vector<AskedWait>& waits) {
   return std::min_element(waits.begin(), waits.end(),
@@ -39,26 +34,15 @@ std::string joined_messages(const std::vector<AskedWait>& waits) {
   return joined(messages);
 }
 
-// A sleep at a place is over only at its own time. The oldest fields hold one sleep, which ends
-// with the suspension.
 void put_waits(const std::vector<AskedWait>& waits, const RecoveryAction& action, Json& fields) {
-  Json signals = Json::array();
-  Json sleeps = Json::array();
+  std::vector<std::string> signals;
+  std::vector<Sleep> sleeps;
   for (const AskedWait& wait : waits) {
     if (!wait.signal.empty()) signals.push_back(wait.signal);
-    if (wait.place.empty()) continue;
-    if (wait.until == action.until && !fields.contains("place")) {
-      fields["place"] = wait.place;
-      fields["wait_ms"] = wait.length.count();
-      continue;
-    }
-    sleeps.push_back(Json{{"place", wait.place},
-                          {"until_ms", wait.until.time_since_epoch().count()},
-                          {"wait_ms", wait.length.count()}});
+    if (!wait.place.empty()) sleeps.push_back({wait.place, wait.until, wait.length});
   }
-  if (!signals.empty()) fields["signal"] = signals.front();
-  if (signals.size() > 1) fields["signals"] = std::move(signals);
-  if (!sleeps.empty()) fields["sleeps"] = std::move(sleeps);
+  put_signals(signals, fields);
+  put_sleeps(sleeps, action.until, fields);
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Waits that outlive the process: suspends instead of sleeping, and continues due runs.
 #include "resume/waits.hpp"
+#include "journal/action_json.hpp"
+#include "journal/record_body.hpp"
+#include "journal/suspension_fields.hpp"
 #include "resume/continuation.hpp"
 #include "triage/detail/call.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -57,14 +61,12 @@ Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, Seen& se
                  .message = text_field(body, "message"),
                  .signal = text_field(body, "signal"),
                  .suspended_at = newest->seq()};
-  std::vector<std::string> signals = names_field(body, "signals");
-  if (signals.empty() && !waiting.signal.empty()) signals.push_back(waiting.signal);
-  for (const std::string& signal : signals) {
+  for (const std::string& signal : signals_of(body)) {
     TRIAGE_TRY(sent, read_signal(store, info.id, signal));
     if (sent) waiting.until = std::min(waiting.until, info.updated);
   }
   if (!body.contains("waiting")) return outcome::success(std::move(waiting));
-  for (const RunId& child : awaited_children(body)) {
+  for (const auto& [child, awaited] : children_of(body)) {
     const auto due = child_due(store, child, seen);
     if (due) waiting.until = std::min(waiting.until, *due);
   }

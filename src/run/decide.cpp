@@ -3,7 +3,7 @@
 #include "base/run_catching.hpp"
 #include "classifier/times/retry_after.hpp"
 #include "contract/contract_return.hpp"
-#include "journal/causes_json.hpp"
+#include "journal/failure_json.hpp"
 #include "run/run.hpp"
 #include "triage/detail/saturate.hpp"
 #include "triage/detail/step_chunk.hpp"
@@ -43,20 +43,6 @@ void bring_up_to_date(std::vector<HistoryEntry>& copy, const std::vector<History
   copy.reserve(history.capacity());  // Avoids an allocation per failure.
   copy.erase(copy.begin() + same, copy.end());
   copy.insert(copy.end(), history.begin() + same, history.end());
-}
-
-Json evidence_json(const std::vector<Evidence>& evidence) {
-  Json all = Json::array();
-  for (const Evidence& one : evidence) {
-    Json entry{{"source", one.source},
-               {"suggests", to_string(one.suggests)},
-               {"detail", one.detail},
-               {"confidence", one.confidence}};
-    if (one.step) entry["step"] = *one.step;
-    if (!one.facts.empty()) entry["facts"] = one.facts;
-    all.push_back(std::move(entry));
-  }
-  return all;
 }
 
 }  // namespace
@@ -161,27 +147,7 @@ void Run::classify() {
     b.journal.note_failure(found.critical_step);
     return;
   }
-  Json fields{{"type", to_string(found.type)},
-              {"reason", found.reason},
-              {"confidence", found.confidence},
-              {"text", b.context().text},
-              {"exception_type", b.context().exception_type},
-              {"evidence", evidence_json(found.evidence)}};
-  if (b.gate_refused) fields["refused"] = true;
-  if (found.critical_step) fields["critical_step"] = *found.critical_step;
-  if (found.retry_after) fields["retry_after_ns"] = found.retry_after->count();
-  if (const std::error_code& code = b.failure().code; code) {
-    fields["code"] = Json{
-        {"category", code.category().name()}, {"value", code.value()}, {"text", message_of(code)}};
-  }
-  if (b.failure().http_status) fields["http_status"] = *b.failure().http_status;
-  if (b.failure().json_rpc_code) fields["json_rpc_code"] = *b.failure().json_rpc_code;
-  if (b.failure().grpc_status) fields["grpc_status"] = *b.failure().grpc_status;
-  if (Json causes = causes_json(b.failure().causes); !causes.empty()) {
-    fields["causes"] = std::move(causes);
-  }
-  if (!b.context().notes.empty()) fields["notes"] = b.context().notes;
-  record_fact(RecordKind::failure_classified, std::move(fields));
+  record_fact(RecordKind::failure_classified, failure_fields(b.context(), b.failure()));
 }
 
 void Run::complete_context() {

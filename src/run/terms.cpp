@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "run/terms.hpp"
 
-#include "journal/suspension_json.hpp"
 #include "triage/detail/saturate.hpp"
+#include "triage/detail/stored_field.hpp"
+#include "triage/limits.hpp"
 
 #include <algorithm>
 
@@ -42,6 +43,29 @@ Duration passed_between(WallTime from, WallTime until) {
   return std::clamp(passed, milliseconds(0), longest);
 }
 
+Json limits_json(const Limits& limits) {
+  return Json{{"max_attempts", limits.max_attempts},
+              {"max_attempts_per_type", limits.max_attempts_per_type},
+              {"max_elapsed_ns", limits.max_elapsed.count()},
+              {"max_tokens", limits.max_tokens},
+              {"max_cost_usd", limits.max_cost_usd},
+              {"max_wait_ns", limits.max_wait.count()}};
+}
+
+// Empty if they are out of range.
+std::optional<Limits> limits_from(const Json& json) {
+  const Limits none;
+  Limits limits{
+      .max_attempts = field(json, "max_attempts", none.max_attempts),
+      .max_attempts_per_type = field(json, "max_attempts_per_type", none.max_attempts_per_type),
+      .max_elapsed = Duration(field<Duration::rep>(json, "max_elapsed_ns", 0)),
+      .max_tokens = field<std::uint64_t>(json, "max_tokens", 0),
+      .max_cost_usd = field(json, "max_cost_usd", 0.0),
+      .max_wait = Duration(field(json, "max_wait_ns", none.max_wait.count()))};
+  if (!check_limits(limits)) return std::nullopt;
+  return limits;
+}
+
 }  // namespace
 
 void put_terms(const Terms& terms, Json& body) {
@@ -62,10 +86,9 @@ Terms terms_of(const JournalReading& reading) {
     if (!decoded || !decoded.value().is_object()) continue;
     const Json& body = decoded.value();
     if (!body.contains("elapsed_ns")) continue;  // An older record without this field.
-    Terms terms{
-        .deadline = time_field(body, "deadline_ms"),
-        .elapsed = Duration(std::clamp<Duration::rep>(
-            number_field<Duration::rep>(body, "elapsed_ns", 0), 0, longest_elapsed.count()))};
+    Terms terms{.deadline = time_field(body, "deadline_ms"),
+                .elapsed = Duration(std::clamp<Duration::rep>(
+                    field<Duration::rep>(body, "elapsed_ns", 0), 0, longest_elapsed.count()))};
     if (const auto limits = body.find("limits"); limits != body.end() && limits->is_object()) {
       terms.limits = limits_from(*limits);
     }

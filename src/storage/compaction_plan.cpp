@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "storage/compaction_plan.hpp"
 
-#include "journal/record_body.hpp"
 #include "triage/detail/record_rules.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <map>
 #include <optional>
@@ -160,9 +160,8 @@ std::set<Sequence> returned_to(const JournalReading& reading) {
   for (const Record& record : reading.records) {
     if (record.kind() != RecordKind::rolled_back && record.kind() != RecordKind::resumed) continue;
     const auto body = record.body();
-    if (!body || !body.value().is_object()) continue;
-    const auto to = body.value().find("to");
-    if (to != body.value().end() && to->is_number_unsigned()) targets.insert(to->get<Sequence>());
+    if (!body) continue;
+    if (const auto to = find_field<Sequence>(body.value(), "to")) targets.insert(*to);
   }
   return targets;
 }

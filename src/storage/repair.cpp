@@ -2,6 +2,7 @@
 #include "triage/repair.hpp"
 
 #include "triage/detail/sealed_record.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/forwarding_store.hpp"
 #include "triage/journal.hpp"
@@ -15,11 +16,6 @@ namespace {
 
 // A repair is recorded as an empty gap: it explains no hole, and so hides none.
 constexpr const char* repaired_field = "repaired";
-
-Sequence number_in(const Json& body, const char* name, Sequence otherwise) {
-  const auto found = body.find(name);
-  return found != body.end() && found->is_number_unsigned() ? found->get<Sequence>() : otherwise;
-}
 
 // The readable bodies of gaps, with their sequences.
 std::vector<std::pair<Sequence, Json>> gaps_of(const JournalReading& reading) {
@@ -42,7 +38,8 @@ std::vector<SequenceRange> set_aside_before(const JournalReading& reading) {
     if (repaired == body.end() || !repaired->is_array()) continue;
     for (const Json& one : *repaired) {
       if (one.is_object())
-        ranges.push_back({number_in(one, "first", 1), number_in(one, "last", 0)});
+        ranges.push_back(
+            {detail::field<Sequence>(one, "first", 1), detail::field<Sequence>(one, "last", 0)});
     }
   }
   std::sort(ranges.begin(), ranges.end(), [](const SequenceRange& one, const SequenceRange& other) {
@@ -95,7 +92,7 @@ std::vector<SequenceRange> missing_records(const JournalReading& reading) {
   std::vector<std::pair<Sequence, Sequence>> known;  // Present or accounted for.
   for (const Record& record : reading.records) known.emplace_back(record.seq(), record.seq());
   for (const auto& [seq, body] : gaps_of(reading)) {
-    known.emplace_back(number_in(body, "first", seq), seq);
+    known.emplace_back(detail::field<Sequence>(body, "first", seq), seq);
   }
   for (const DamagedRecord& damaged : reading.damaged) known.emplace_back(damaged.seq, damaged.seq);
   std::sort(known.begin(), known.end());

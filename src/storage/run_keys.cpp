@@ -4,6 +4,7 @@
 
 #include "triage/checkpoint_store.hpp"
 #include "triage/detail/own_label.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
@@ -47,10 +48,7 @@ RunKeys keys_of(const RunInfo& run) {
 std::string ticket_of(const Record& suspended) {
   if (suspended.kind() != RecordKind::suspended) return {};
   const Result<Json> body = suspended.body();
-  if (!body || !body.value().is_object()) return {};
-  const auto ticket = body.value().find("ticket");
-  return ticket != body.value().end() && ticket->is_string() ? ticket->get<std::string>()
-                                                             : std::string();
+  return body ? text_field(body.value(), "ticket") : std::string();
 }
 
 }  // namespace detail

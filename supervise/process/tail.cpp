@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "supervise/process/tail.hpp"
 
-#include "triage/detail/text_field.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <algorithm>
 #include <charconv>

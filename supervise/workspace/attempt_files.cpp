@@ -7,6 +7,7 @@
 #include "supervise/workspace/shadow.hpp"
 #include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/own_label.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
@@ -44,9 +45,7 @@ constexpr Sequence everything = std::numeric_limits<Sequence>::max();
 Sequence returned_to(const Record& record) {
   if (record.kind() != RecordKind::rolled_back) return everything;
   const auto body = record.body();
-  const bool has_it = body && body.value().is_object() && body.value().contains("to") &&
-                      body.value()["to"].is_number_unsigned();
-  return has_it ? body.value()["to"].get<Sequence>() : everything;
+  return body ? detail::field(body.value(), "to", everything) : everything;
 }
 
 // Empty if it has none.

@@ -5,7 +5,6 @@
 #include "triage/detail/fnv1a.hpp"
 #include "triage/detail/hex.hpp"
 #include "triage/detail/joined.hpp"
-#include "triage/detail/text_field.hpp"
 #include "triage/detail/utc_text.hpp"
 #include "triage/taxonomy.hpp"
 
@@ -64,14 +63,6 @@ TEST_CASE("times in UTC are rounded down, also before 1970", "[texts]") {
   CHECK(utc_text_ms(at(-1), form) == "1969-12-31T23:59:59.999");
   CHECK(utc_text_ms(at(-1'000), form) == "1969-12-31T23:59:59.000");
   CHECK(utc_text(std::chrono::sys_seconds::max(), form).empty());
-}
-
-TEST_CASE("a field that is no text counts as none", "[texts]") {
-  CHECK(text_field({{"name", "fetch"}}, "name") == "fetch");
-  CHECK(text_field({{"name", 3}}, "name").empty());
-  CHECK(text_field({{"name", "fetch"}}, "other").empty());
-  CHECK(text_field(Json("name"), "name").empty());
-  CHECK(text_field(Json::array({"name"}), "name").empty());
 }
 
 TEST_CASE("a list has a comma between its parts, whatever they are", "[texts]") {

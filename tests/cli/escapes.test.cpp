@@ -73,3 +73,29 @@ TEST_CASE("reasons, signals and names from a store cannot steer the terminal", "
   const Printed shown = triage_command({"checkpoint", "show", folder.file("a.db"), "r"});
   CHECK_THAT(shown.out, ContainsSubstring("Signal \"\\x1b]0;owned\\x07"));
 }
+
+TEST_CASE("numbers from a store that their fields cannot hold are not shown", "[cli]") {
+  const TempFolder folder;
+  {
+    const auto store = SqliteStore::open(folder.file("a.db")).value();
+    Journal journal("r");
+    std::vector<Record> records;
+    const auto add = [&](RecordKind kind, Json body) {
+      records.push_back(journal.add(kind, WallTime(std::chrono::milliseconds(1)), std::move(body)));
+    };
+    add(RecordKind::run_started, Json{{"task", "t"}});
+    add(RecordKind::failure_classified, Json{{"type", "timeout"},
+                                             {"text", "reset"},
+                                             {"critical_step", -1},
+                                             {"retry_after_ns", 1e300}});
+    add(RecordKind::rolled_back, Json{{"to", 1e300}});
+    add(RecordKind::suspended, Json{{"message", "later"}, {"until_ms", 1e300}});
+    REQUIRE_OK(store->start({.id = "r", .status = RunStatus::suspended}, records));
+  }
+  const Printed shown = triage_command({"explain", "r", "--store", folder.file("a.db")});
+  INFO(shown.out << shown.error);
+  CHECK_THAT(shown.out, ContainsSubstring("failed: timeout."));
+  CHECK_THAT(shown.out, !ContainsSubstring("asked for a wait"));
+  CHECK_THAT(shown.out, ContainsSubstring("Rolled back to the start of the run."));
+  CHECK_THAT(shown.out, ContainsSubstring("Waits for a decision: later"));
+}

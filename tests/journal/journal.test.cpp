@@ -2,7 +2,6 @@
 // The journal: its positions and their contents. Folding is tested in property/journal.test.cpp.
 #include "triage/journal.hpp"
 
-#include "journal/record_body.hpp"
 #include "support/result.hpp"
 #include "triage/checkpoint_store.hpp"
 #include "triage/detail/record_rules.hpp"
@@ -214,28 +213,6 @@ TEST_CASE("stored bodies with other types than ours are survived", "[journal]") 
       CHECK(copy.last() == journal.last() + 1);
     }
   }
-}
-
-TEST_CASE("a stored number that its field cannot hold is none", "[journal]") {
-  const auto read = [](const Json& number, auto otherwise) {
-    return detail::field(Json{{"n", number}}, "n", otherwise);
-  };
-  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
-  CHECK(read(5, 7) == 5);
-  CHECK(read(5.0, 7) == 5);
-  CHECK(read(-2147483648.0, 7) == std::numeric_limits<int>::min());
-  CHECK(read(2147483648.0, 7) == 7);
-  CHECK(read(2147483648, 7) == 7);
-  CHECK(read(-1e300, 7) == 7);
-  CHECK(read(std::numeric_limits<double>::quiet_NaN(), 7) == 7);
-  CHECK(read(9223372036854775808.0, largest) == largest);
-  CHECK(read(9223372036854775807U, std::int64_t{7}) == largest);
-  CHECK(read(9223372036854775808U, std::int64_t{7}) == 7);
-  CHECK(read(-1, std::uint64_t{7}) == 7);
-  CHECK(read(-0.5, std::uint64_t{7}) == 7);
-  CHECK(read(18446744073709551616.0, std::uint64_t{7}) == 7);
-  CHECK(read(true, 7) == 7);
-  CHECK(read(true, false));
 }
 
 TEST_CASE("some kinds of records end the open checkpoint, some belong to it, the rest do neither",

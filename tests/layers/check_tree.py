@@ -11,7 +11,7 @@ from pathlib import Path
 # The house, from the ground up. A header may include headers of its own floor and below.
 FLOORS = [
     {"version", "result", "clock", "json", "detail/try", "detail/json_depth", "detail/counted", "detail/shell_word", "detail/nearest", "detail/saturate", "detail/later", "detail/file_descriptor", "detail/proc_file", "detail/fnv1a", "detail/hex",
-     "detail/joined", "detail/problems", "detail/reserved", "detail/unwrapped", "detail/text_field", "detail/utc_text"},
+     "detail/joined", "detail/problems", "detail/reserved", "detail/unwrapped", "detail/stored_field", "detail/utc_text"},
     {"taxonomy", "classification", "failure", "exit_status", "step", "usage", "limits", "json_schema", "redaction", "contract", "run_id", "state",
      "trajectory", "record", "checkpoint", "price_table", "detail/step_chunk", "detail/state_versions",
      "detail/checkpoint_line", "detail/own_label", "detail/record_rules", "detail/crash_count", "detail/same_record"},

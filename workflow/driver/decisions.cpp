@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "decisions.hpp"
-
-#include "journal/suspension_json.hpp"
+#include "journal/action_json.hpp"
+#include "triage/detail/stored_field.hpp"
 
 #include <algorithm>
 #include <optional>

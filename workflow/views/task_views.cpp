@@ -2,8 +2,8 @@
 // How far the tasks of a graph are.
 #include "definition/halt.hpp"
 #include "definition/task_outputs.hpp"
-#include "journal/suspension_json.hpp"
 #include "records/values.hpp"
+#include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/workflow/task_graph.hpp"
 

@@ -61,7 +61,6 @@ struct RunFacts {
  private:
   void suspend(const Json& body);
   void go_on(const Json& body, WallTime time);
-  void serve(const Json& sleep, WallTime time);
 };
 
 }  // namespace detail
