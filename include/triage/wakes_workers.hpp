@@ -21,8 +21,8 @@ class WakesWorkers {
 
 // Returns after `longest`, when a stop is requested, or when the store has notified, since this
 // store object last waited, that a run was suspended or got a signal, from any process. May return
-// spuriously. Dead owners and due times are not notified. For a store that is not a WakesWorkers,
-// or behind a decorator that is not one, only waits.
+// spuriously. Dead owners and due times are not notified. Decorators are looked through; where no
+// store is a WakesWorkers, only waits.
 void wait_for_work(CheckpointStore& store, std::chrono::milliseconds longest,
                    const std::stop_token& stop);
 

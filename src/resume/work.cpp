@@ -7,6 +7,7 @@
 #include "resume/continuation.hpp"
 #include "run/agent_core.hpp"
 #include "storage/claim_orphan.hpp"
+#include "triage/detail/store_extension.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/orphans.hpp"
 #include "triage/wakes_workers.hpp"
@@ -118,7 +119,7 @@ class Work {
   void rest() {
     const auto store = store_of(core_, options_.run);
     const auto poll = std::chrono::ceil<std::chrono::milliseconds>(options_.poll);
-    if (dynamic_cast<WakesWorkers*>(store.get()) != nullptr) {
+    if (nearest_extension<WakesWorkers>(*store) != nullptr) {
       return wait_for_work(*store, poll, stop_);
     }
     core_.clock->sleep_until(core_.clock->now() + options_.poll, stop_);

@@ -5,6 +5,7 @@
 #include "contract/step_breaches.hpp"
 #include "run/run.hpp"
 #include "triage/compaction.hpp"
+#include "triage/detail/store_extension.hpp"
 #include "triage/detail/try.hpp"
 
 #include <cmath>
@@ -185,8 +186,7 @@ Result<void> Run::forget_checkpoints(int attempt, std::span<const CheckpointInfo
   Lease lease;
   {
     const Lock lock(mutex_);
-    if (is_late(attempt) || !has_store() ||
-        dynamic_cast<CompactsRuns*>(data_->store.get()) == nullptr) {
+    if (is_late(attempt) || !has_store() || extension_of<CompactsRuns>(*data_->store) == nullptr) {
       return no_compaction();
     }
     lease = data_->writer.lease;
@@ -203,7 +203,7 @@ Result<void> Run::forget_checkpoints(int attempt, std::span<const CheckpointInfo
   CheckpointStore& store = *data_->store;
   return store.queue().between_appends([&] {
     return run_catching(
-        [&] { return dynamic_cast<CompactsRuns&>(store).replace(lease, ranges, instead); });
+        [&] { return extension_of<CompactsRuns>(store)->replace(lease, ranges, instead); });
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "storage/compaction_plan.hpp"
 #include "triage/detail/sealed_record.hpp"
+#include "triage/detail/store_extension.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/journal.hpp"
 
@@ -119,7 +120,7 @@ Result<void> check_replacement(std::span<const SequenceRange> ranges,
 
 Result<Compaction> compact_held_run(CheckpointStore& store, const Lease& lease,
                                     const CompactionRule& rule) {
-  auto* const compacts = dynamic_cast<CompactsRuns*>(&store);
+  auto* const compacts = detail::extension_of<CompactsRuns>(store);
   if (compacts == nullptr) {
     return Error{Errc::unsupported, "this store cannot put other records in the place of a run's"};
   }

@@ -4,6 +4,7 @@
 #include "base/run_catching.hpp"
 #include "storage/claim_orphan.hpp"
 #include "storage/commit_queue.hpp"
+#include "triage/detail/store_extension.hpp"
 #include "triage/detail/try.hpp"
 
 #include <utility>
@@ -37,7 +38,7 @@ Result<std::vector<Lease>> claim_orphans(CheckpointStore& store, std::string_vie
   std::vector<Lease> claimed;
   if (most == 0) return outcome::success(std::move(claimed));
   store.queue().retry_releases();
-  if (auto* const at_once = dynamic_cast<ClaimsOrphans*>(&store)) {
+  if (auto* const at_once = detail::extension_of<ClaimsOrphans>(store)) {
     return at_once->claim_orphans(agent, most);
   }
   TRIAGE_TRY(

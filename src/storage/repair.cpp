@@ -2,9 +2,9 @@
 #include "triage/repair.hpp"
 
 #include "triage/detail/sealed_record.hpp"
+#include "triage/detail/store_extension.hpp"
 #include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
-#include "triage/forwarding_store.hpp"
 #include "triage/journal.hpp"
 
 #include <algorithm>
@@ -138,9 +138,7 @@ Result<Repaired> repair_run(CheckpointStore& store, const RunId& run,
 }
 
 Result<std::vector<std::string>> repair_store(CheckpointStore& store) {
-  CheckpointStore* asked = &store;
-  while (auto* const decorator = dynamic_cast<ForwardingStore*>(asked)) asked = &decorator->inner();
-  auto* const repairs = dynamic_cast<RepairsItself*>(asked);
+  auto* const repairs = detail::nearest_extension<RepairsItself>(store);
   if (repairs == nullptr) return outcome::success(std::vector<std::string>());
   return repairs->repair();
 }

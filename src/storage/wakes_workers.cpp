@@ -2,15 +2,13 @@
 #include "triage/wakes_workers.hpp"
 
 #include "triage/clock.hpp"
-#include "triage/forwarding_store.hpp"
+#include "triage/detail/store_extension.hpp"
 
 namespace triage::inline v0_1 {
 
 void wait_for_work(CheckpointStore& store, std::chrono::milliseconds longest,
                    const std::stop_token& stop) {
-  CheckpointStore* asked = &store;
-  while (auto* const decorator = dynamic_cast<ForwardingStore*>(asked)) asked = &decorator->inner();
-  auto* const wakes = dynamic_cast<WakesWorkers*>(asked);
+  auto* const wakes = detail::nearest_extension<WakesWorkers>(store);
   if (wakes != nullptr && wakes->wait_for_work(longest, stop)) return;
   static_cast<void>(real_clock()->sleep_until(real_clock()->now() + longest, stop));
 }

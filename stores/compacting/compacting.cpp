@@ -2,6 +2,7 @@
 #include "triage/stores/compacting.hpp"
 
 #include "triage/detail/record_rules.hpp"
+#include "triage/detail/store_extension.hpp"
 
 #include <algorithm>
 #include <map>
@@ -90,7 +91,7 @@ Result<std::shared_ptr<CompactingStore>> CompactingStore::around(
                                              std::to_string(options.rule.max_checkpoints) +
                                              "; allowed are 16 and above, and 1 and above"};
   }
-  if (dynamic_cast<CompactsRuns*>(inner.get()) == nullptr) {
+  if (detail::extension_of<CompactsRuns>(*inner) == nullptr) {
     return Error{Errc::unsupported, "this store cannot put other records in the place of a run's"};
   }
   return outcome::success(

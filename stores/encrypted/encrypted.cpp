@@ -4,6 +4,7 @@
 #include "base/run_catching.hpp"
 #include "encrypted_sealing.hpp"
 #include "spare_buffers.hpp"
+#include "triage/detail/store_extension.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
 
@@ -92,7 +93,7 @@ class Encrypted final : public EncryptedStore {
 
   Result<void> replace(const Lease& lease, std::span<const SequenceRange> ranges,
                        std::span<const Record> instead) override {
-    auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
+    auto* const compacts = extension_of<CompactsRuns>(inner());
     if (compacts == nullptr) {
       return Error{Errc::unsupported,
                    "the store behind the encryption cannot put other records in the place of a "
@@ -103,7 +104,7 @@ class Encrypted final : public EncryptedStore {
   }
 
   Result<KeyRotation> rotate(std::stop_token stop) override {
-    if (dynamic_cast<CompactsRuns*>(&inner()) == nullptr) return replace({}, {}, {}).error();
+    if (extension_of<CompactsRuns>(inner()) == nullptr) return replace({}, {}, {}).error();
     KeyRotation done;
     TRIAGE_TRY(all, inner().runs({.limit = 0}));
     for (const RunInfo& run : all) {
@@ -231,7 +232,7 @@ class Encrypted final : public EncryptedStore {
   }
 
   [[nodiscard]] bool writes_whole_runs() {
-    const auto* const compacts = dynamic_cast<CompactsRuns*>(&inner());
+    const auto* const compacts = extension_of<CompactsRuns>(inner());
     return compacts != nullptr && compacts->writes_whole_runs();
   }
 
@@ -363,22 +364,14 @@ class Encrypted final : public EncryptedStore {
   std::mutex erasing_;
 };
 
-// A CompactingStore beneath sees sealed bodies only, and compacts nothing.
-bool compacts_beneath(CheckpointStore* store) {
-  while (auto* const forwards = dynamic_cast<ForwardingStore*>(store)) {
-    if (dynamic_cast<CompactsInPassing*>(store) != nullptr) return true;
-    store = &forwards->inner();
-  }
-  return false;
-}
-
 }  // namespace
 }  // namespace detail
 
 Result<std::shared_ptr<EncryptedStore>> EncryptedStore::around(
     std::shared_ptr<CheckpointStore> inner, EncryptionOptions options) {
   if (inner == nullptr) return Error{Errc::invalid_argument, "there is no store to encrypt"};
-  if (detail::compacts_beneath(inner.get())) {
+  // It sees sealed bodies only, and compacts nothing.
+  if (detail::nearest_extension<detail::CompactsInPassing>(*inner) != nullptr) {
     return Error{Errc::invalid_argument,
                  "the store to encrypt is a CompactingStore, which could not read what it is to "
                  "compact; allowed is a CompactingStore around an EncryptedStore"};

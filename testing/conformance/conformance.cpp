@@ -3,6 +3,7 @@
 
 #include "orphans.hpp"
 #include "triage/compaction.hpp"
+#include "triage/detail/store_extension.hpp"
 #include "trial.hpp"
 
 #include <stdlib.h>
@@ -132,7 +133,7 @@ ConformanceReport conformance(const StoreFactory& factory, const ConformanceOpti
     const Folder folder;
     Trial trial(factory, options, folder.path());
     report.capabilities = trial.store().capabilities();
-    replaces = dynamic_cast<CompactsRuns*>(&trial.store()) != nullptr;
+    replaces = detail::extension_of<CompactsRuns>(trial.store()) != nullptr;
   });
   const unsigned claims =
       claims_of(report.capabilities, options) | (replaces ? kit::replacing : kit::nothing);

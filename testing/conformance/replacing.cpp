@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // retention inside a run: fewer records replace many, atomically.
 #include "triage/compaction.hpp"
+#include "triage/detail/store_extension.hpp"
 #include "trial.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ using enum ClauseGroup;
 using Report = std::function<void(std::uint64_t)>;
 
 CompactsRuns& compacts(CheckpointStore& store) {
-  auto* const found = dynamic_cast<CompactsRuns*>(&store);
+  auto* const found = detail::extension_of<CompactsRuns>(store);
   if (found == nullptr) throw Broken{"it is a CompactsRuns no more"};
   return *found;
 }

@@ -18,7 +18,7 @@ FLOORS = [
     # journal folds records into recovery actions, so it is on the floor of the header that defines those.
     # A budget is a mechanism that knows nothing of runs: policy documents create one.
     {"key_space", "checkpoint_store", "forwarding_store", "compaction", "orphans", "wakes_workers", "reference_store", "repair", "retention", "classifier", "hybrid_classifier", "gate", "guard", "budget",
-     "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts", "detail/sealed_record"},
+     "policy", "observer", "journal", "effect", "corrections", "detail/effect_ledger", "detail/run_facts", "detail/sealed_record", "detail/store_extension"},
     {"agent_options", "work", "detail/work", "fork", "suspension", "attempt", "task_group", "hedge", "operations", "agent", "detail/call",
      "detail/run_loop", "detail/store_now", "detail/compact_now", "detail/cancel_token",
      "detail/own_checkpoint"},

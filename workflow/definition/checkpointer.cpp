@@ -5,6 +5,7 @@
 #include "triage/detail/compact_now.hpp"
 #include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/own_label.hpp"
+#include "triage/detail/store_extension.hpp"
 
 #include <algorithm>
 #include <set>
@@ -41,7 +42,8 @@ Checkpointer::Checkpointer(const Plan& plan, const Policies& policies, Attempt& 
       last_save_(clock.now()) {
   if (const std::size_t most = policies.all.front().policy.max_checkpoints; most > 0) {
     most_ = std::max(2 * most, most + fewest_to_go);
-    const auto* const compacts = dynamic_cast<const CompactsRuns*>(store);
+    const auto* const compacts =
+        store == nullptr ? nullptr : triage::detail::extension_of<CompactsRuns>(*store);
     bounded_ = compacts != nullptr;
     if (bounded_ && compacts->writes_whole_runs()) slack_ = std::max(most, fewest_to_go);
   }
