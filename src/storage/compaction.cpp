@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "triage/compaction.hpp"
 
+#include "base/run_catching.hpp"
 #include "storage/compaction_plan.hpp"
+#include "storage/lease_use.hpp"
 #include "triage/detail/sealed_record.hpp"
 #include "triage/detail/store_extension.hpp"
 #include "triage/detail/try.hpp"
@@ -165,10 +167,11 @@ Result<Compaction> compact_held_run(CheckpointStore& store, const Lease& lease,
 
 Result<Compaction> compact_run(CheckpointStore& store, const RunId& run,
                                const CompactionRule& rule) {
-  TRIAGE_TRY(lease, store.acquire(run));
-  auto done = compact_held_run(store, lease, rule);
-  static_cast<void>(store.release(lease));
-  return done;
+  return detail::run_catching([&]() -> Result<Compaction> {
+    TRIAGE_TRY(lease, store.acquire(run));
+    const detail::LeaseUse use(store, lease);
+    return compact_held_run(store, lease, rule);
+  });
 }
 
 }  // namespace triage::inline v0_1

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "triage/repair.hpp"
 
+#include "base/run_catching.hpp"
+#include "storage/lease_use.hpp"
 #include "triage/detail/sealed_record.hpp"
 #include "triage/detail/store_extension.hpp"
 #include "triage/detail/stored_field.hpp"
@@ -131,10 +133,11 @@ std::vector<LostRecords> lost_records(const JournalReading& reading) {
 
 Result<Repaired> repair_run(CheckpointStore& store, const RunId& run,
                             const std::shared_ptr<Clock>& clock) {
-  TRIAGE_TRY(lease, store.acquire(run));
-  auto repaired = repair_held(store, lease, (clock ? *clock : *real_clock()).wall_now());
-  static_cast<void>(store.release(lease));
-  return repaired;
+  return detail::run_catching([&]() -> Result<Repaired> {
+    TRIAGE_TRY(lease, store.acquire(run));
+    const detail::LeaseUse use(store, lease);
+    return repair_held(store, lease, (clock ? *clock : *real_clock()).wall_now());
+  });
 }
 
 Result<std::vector<std::string>> repair_store(CheckpointStore& store) {

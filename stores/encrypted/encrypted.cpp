@@ -4,6 +4,7 @@
 #include "base/run_catching.hpp"
 #include "encrypted_sealing.hpp"
 #include "spare_buffers.hpp"
+#include "storage/lease_use.hpp"
 #include "triage/detail/store_extension.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/json.hpp"
@@ -34,21 +35,6 @@ std::string_view body_of(const Record& record, std::string& buffer) {
   record.encode_body(buffer);
   return buffer;
 }
-
-// Gives a lease back at the end of a scope, also when the store throws. Both outlive it.
-class LeaseUse {
- public:
-  LeaseUse(CheckpointStore& store, const Lease& lease) noexcept : store_(store), lease_(lease) {}
-  ~LeaseUse() {
-    static_cast<void>(run_catching([&] { return store_.release(lease_); }));
-  }
-  LeaseUse(const LeaseUse&) = delete;
-  LeaseUse& operator=(const LeaseUse&) = delete;
-
- private:
-  CheckpointStore& store_;
-  const Lease& lease_;
-};
 
 // Whether another run may be rotated where this one was not: it is in use, damaged, or has a record
 // that the store does not take again.

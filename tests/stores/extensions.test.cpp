@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a store can do besides, behind decorators too.
+// What a store can do besides, behind decorators too; and leases that are held for one action.
 #include "triage/detail/store_extension.hpp"
 
 #include "support/catch.hpp"
@@ -17,6 +17,8 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -41,6 +43,19 @@ class Waking final : public ForwardingStore, public WakesWorkers {
 
  private:
   std::stop_source enough_;
+};
+
+// Its reads throw, as a user's store may.
+class Throwing final : public ForwardingStore, public CompactsRuns {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<JournalReading> read(const RunId&, SequenceRange) override {
+    throw std::runtime_error("no memory");
+  }
+  Result<void> replace(const Lease&, std::span<const SequenceRange>,
+                       std::span<const Record>) override {
+    return outcome::success();
+  }
 };
 
 std::shared_ptr<RedactingStore> redacting(std::shared_ptr<CheckpointStore> store) {
@@ -75,4 +90,16 @@ TEST_CASE("a decorator that changes records is not passed by", "[stores]") {
   const auto store = redacting(MemoryStore::create());
   CHECK(detail::extension_of<CompactsRuns>(*store) == nullptr);
   CHECK(detail::nearest_extension<CompactsRuns>(*store) != nullptr);
+}
+
+TEST_CASE("a run is free again when a store throws while it is repaired or compacted", "[stores]") {
+  const auto store = std::make_shared<Throwing>(MemoryStore::create());
+  const TriageAgent agent{[](int task) { return task; },
+                          FailurePolicy().otherwise(escalate()),
+                          {.name = "a", .store = store}};
+  REQUIRE_OK(agent.run(1, {.run_id = "r"}));
+  CHECK_ERRC(Errc::io, repair_run(*store, "r"));
+  CHECK_FALSE(store->run("r").value().owned);
+  CHECK_ERRC(Errc::io, compact_run(*store, "r", {}));
+  CHECK_FALSE(store->run("r").value().owned);
 }
