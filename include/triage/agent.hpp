@@ -89,7 +89,7 @@ class TriageAgent {
   // run); those of run().
   Result<Value> decide(std::string_view token, RecoveryAction action,
                        const DecideOptions& options = {}) const {
-    const auto fits = Traits::check_fallback(action);
+    const auto fits = detail::check_fallback(Traits::table, action);
     return resume(detail::open_suspended(*core_, token, std::move(action), fits, options));
   }
 

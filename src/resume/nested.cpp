@@ -33,20 +33,6 @@ Error ended(CheckpointStore& store, const RunInfo& info) {
           "run \"" + info.id + "\" has ended: " + text_field(body, "detail")};
 }
 
-// Whether a fallback is a value of the nested agent.
-Result<void> fallback_fits(Call call, const RecoveryAction& action) {
-  if (action.kind != RecoveryAction::Kind::fallback) return outcome::success();
-  std::string why = "it has no value";
-  try {
-    if (action.value && call.table->put_result(call.frame, *action.value)) {
-      return outcome::success();
-    }
-  } catch (...) {
-    why = current_exception_text();
-  }
-  return Error{Errc::invalid_argument, "the fallback cannot be the agent's result: " + why};
-}
-
 // The nested run goes on waiting, and with it the run around it.
 Result<ContinuationPtr> refuse_decision(const AgentCore& core, const RunId& id,
                                         const RunOptions& options, const Error& why) {
@@ -61,7 +47,7 @@ Result<ContinuationPtr> open_awaited(const AgentCore& core, const RunId& id, Cal
                                      const AwaitedRun& awaited, const RunOptions& options) {
   if (!awaited.decision.is_null() && !awaited.ticket.empty()) {
     const RecoveryAction action = action_from(awaited.decision);
-    auto decided = open_by_ticket(core, awaited.ticket, action, fallback_fits(call, action),
+    auto decided = open_by_ticket(core, awaited.ticket, action, check_fallback(*call.table, action),
                                   {.who = awaited.by, .run = options});
     if (decided) return decided;
     const Errc code = decided.error().code;

@@ -231,18 +231,28 @@ Input Run::suspend(const Situation& s) {
   return Input::done;
 }
 
+// Errors without saying what they are about.
+static Result<void> substitute_fits(const CallTable& table, const RecoveryAction& action) {
+  if (!action.value) return Error{Errc::invalid_argument, "it has no value"};
+  return table.check_result(*action.value);
+}
+
+Result<void> check_fallback(const CallTable& table, const RecoveryAction& action) {
+  if (action.kind != RecoveryAction::Kind::fallback) return outcome::success();
+  Result<void> fits = substitute_fits(table, action);
+  if (fits) return fits;
+  return Error{Errc::invalid_argument, "fallback is not possible: " + fits.error().detail};
+}
+
 Input Run::fall_back(const Situation& s) {
   const RecoveryAction& action = s.action;
-  bool converted = false;
-  std::string problem =
-      action.value ? "the agent's result cannot be made from JSON" : "it has no value";
+  Result<void> fits = substitute_fits(*call_.table, action);
   try {
-    if (action.value) require_copyable(*action.value, "the fallback");
-    converted = action.value && call_.table->put_result(call_.frame, *action.value);
+    if (fits) static_cast<void>(call_.table->put_result(call_.frame, *action.value));
   } catch (...) {
-    problem = "its value does not convert to the agent's result: " + current_exception_text();
+    fits = Error{Errc::invalid_argument, current_exception_text()};
   }
-  if (!converted) return refuse_action(std::move(problem));
+  if (!fits) return refuse_action(std::move(fits).error().detail);
   record_action(action);
   degraded_ = true;
   record_result(true);

@@ -277,29 +277,25 @@ struct CallTraits {
       return false;
     }
   }
-  // Checks a substitute result that was decided on.
-  static Result<void> check_fallback(const RecoveryAction& action) {
-    if (action.kind != RecoveryAction::Kind::fallback) return outcome::success();
-    const auto refused = [](const std::string& why) {
-      return Error{Errc::invalid_argument, "the fallback cannot be the agent's result: " + why};
-    };
-    if (!action.value) return refused("it has no value");
+  static Result<void> check_result([[maybe_unused]] const Json& result) {
     if constexpr (std::is_void_v<Value>) {
       return outcome::success();
     } else if constexpr (JsonReadable<Value>) {
+      std::string why = "its conversion threw";
       try {
-        require_copyable(*action.value, "the value");
-        static_cast<void>(action.value->template get<Value>());
+        require_copyable(result, "the value");
+        static_cast<void>(result.get<Value>());
+        return outcome::success();
       } catch (const std::exception& e) {
-        return refused(e.what());
-      } catch (...) {
-        return refused("its conversion threw");
-      }
+        why = e.what();
+      } catch (...) {}
+      return Error{Errc::invalid_argument, "its value is no result of the agent: " + why};
+    } else {
+      return Error{Errc::invalid_argument, "the agent's result cannot be made from JSON"};
     }
-    return outcome::success();
   }
-  static constexpr CallTable table{&invoke_frame, &task_text, &task_json, &result_json,
-                                   &put_result};
+  static constexpr CallTable table{&invoke_frame, &task_text,  &task_json,
+                                   &result_json,  &put_result, &check_result};
 
   static Error with_value(Frame& frame, Error error) {
     if (!UnstoredEnd::announced(error) || !frame.out) return error;

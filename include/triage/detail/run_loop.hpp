@@ -23,6 +23,7 @@ struct CallTable {
   bool (*task_json)(const void* frame, Json& out);      // False: the task has no conversion.
   bool (*result_json)(const void* frame, Json& out);    // False: the result has no conversion.
   bool (*put_result)(void* frame, const Json& result);  // Puts a stored result into the frame.
+  Result<void> (*check_result)(const Json& result);     // Whether it could be put there.
 };
 struct Call {
   void* frame;
@@ -39,6 +40,9 @@ using TaskCheck = Result<void> (*)(const Json& task);
 [[nodiscard]] std::shared_ptr<const AgentCore> make_core(FailurePolicy policy, AgentOptions options,
                                                          bool callable_is_null,
                                                          TaskCheck task_fits);
+
+// Errors: Errc::invalid_argument if the action is a fallback that cannot be the agent's result.
+[[nodiscard]] Result<void> check_fallback(const CallTable& table, const RecoveryAction& action);
 
 // Null on success: the result is in the call's frame; *degraded is set if a fallback put it there.
 using Outcome = std::unique_ptr<Error>;
