@@ -338,7 +338,7 @@ Reconciled Effects::ask(const Reconcile::Function& function, const EffectCall& c
 }
 
 const EffectOptions* Effects::live_options(std::string_view key) const {
-  const RareRunData* extras = run_.data_->made_extras.get();
+  const RunExtras* extras = run_.data_->made_extras.get();
   if (extras == nullptr) return nullptr;
   const auto found = extras->effect_options.find(key);
   return found == extras->effect_options.end() ? nullptr : &found->second;

@@ -124,12 +124,12 @@ void restore_newest_failure(Continuation& run) {
 
 // Deciding to continue approves the step that a guard asked about.
 void approve_asked(RunData& b, const Resumption& with) {
-  RareRunData& extras = b.extras();
+  RunExtras& extras = b.extras();
   const RecoveryAction::Kind kind = with.action->kind;
   const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
   // Only what this suspension asked about, and only if it was decided rather than due.
-  const bool asked = std::exchange(extras.asking.by_guard, false);
-  if (asked && approves && with.reason != "due") b.journal.approve(extras.proposed);
+  const bool asked = std::exchange(extras.attempt.asking.by_guard, false);
+  if (asked && approves && with.reason != "due") b.journal.approve(extras.attempt.proposed);
 }
 
 }  // namespace

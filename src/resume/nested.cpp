@@ -120,7 +120,7 @@ std::optional<std::pair<RunId, AwaitedRun>> Run::take_awaited(const AgentCore& c
                                                               const std::string& task,
                                                               const RunId& wanted) {
   const Lock lock(mutex_);
-  std::set<RunId>& taken = data_->extras().children.taken;
+  std::set<RunId>& taken = data_->extras().taken;
   for (const auto& [id, awaited] : data_->journal.awaited()) {
     if (awaited.agent != core.options.name || (!wanted.empty() && wanted != id)) continue;
     if (!awaited.task.empty() && awaited.task != task) continue;
@@ -138,15 +138,15 @@ void Run::hand_over(const Attempt& attempt, const RunId& child, const Error* err
   RunData& b = *run.data_;
   const bool awaited = b.journal.awaited().contains(child);
   if (!awaited && !b.made_extras) return;
-  WaitingChildren& children = b.extras().children;
-  children.taken.erase(child);
+  WaitingChildren& children = b.extras().attempt.children;
+  b.extras().taken.erase(child);
   std::erase_if(children.all,
                 [&](const WaitingChild& one) { return one.suspension->run_id == child; });
   const bool ended =
       error == nullptr || error->code == Errc::aborted || error->code == Errc::escalated;
   if (!awaited || !ended) return;
   const bool newest = children.at == b.journal.last();
-  const bool inherited = b.child_at == b.journal.last();
+  const bool inherited = b.attempt.child_at == b.journal.last();
   run.make_room();
   Record record =
       b.journal.add(RecordKind::usage, b.store ? run.core_.clock->wall_now() : WallTime(),
@@ -156,7 +156,7 @@ void Run::hand_over(const Attempt& attempt, const RunId& child, const Error* err
                          {"calls", 0},
                          {"ended_child", child}});
   if (newest) children.at = b.journal.last();
-  if (inherited) b.child_at = b.journal.last();
+  if (inherited) b.attempt.child_at = b.journal.last();
   if (!b.store) return;
   run.enqueue(std::move(record));
   run.write_through(attempt.number(), std::move(lock));
@@ -179,8 +179,8 @@ static void add_waiting(WaitingChildren& children, WaitingChild child, Sequence 
 void Run::child_suspended(int attempt, WaitingChild child) {
   const Lock lock(mutex_);
   if (is_late(attempt)) return;
-  WaitingChildren& children = data().extras().children;
-  children.taken.erase(child.suspension->run_id);
+  WaitingChildren& children = data().extras().attempt.children;
+  data_->extras().taken.erase(child.suspension->run_id);
   add_waiting(children, std::move(child), data_->journal.last());
 }
 
@@ -191,13 +191,13 @@ void Run::tell_parent(const std::shared_ptr<const Suspension>& waiting) {
 
 // The callable failed with this nested run's error.
 void Run::note_child(const std::shared_ptr<const Suspension>& waiting) {
-  if (waiting) add_waiting(data().extras().children, {waiting}, data_->journal.last());
+  if (waiting) add_waiting(data().extras().attempt.children, {waiting}, data_->journal.last());
 }
 
 bool Run::child_waits() const noexcept {
-  const RareRunData* extras = data_->made_extras.get();
-  return extras != nullptr && !extras->children.all.empty() &&
-         extras->children.at == data_->journal.last();
+  const RunExtras* extras = data_->made_extras.get();
+  return extras != nullptr && !extras->attempt.children.all.empty() &&
+         extras->attempt.children.at == data_->journal.last();
 }
 
 // What is recorded of a nested run that waits.
@@ -222,7 +222,7 @@ static AwaitedRun awaited_run(const Journal& journal, const WaitingChild& child)
 void Run::put_children(Json& fields) {
   RunData& b = *data_;
   if (!b.made_extras) return;
-  WaitingChildren& children = b.made_extras->children;
+  WaitingChildren& children = b.made_extras->attempt.children;
   AwaitedRuns waiting;
   for (const WaitingChild& child : children.all) {
     waiting.emplace_back(child.suspension->run_id, awaited_run(b.journal, child));
@@ -233,7 +233,7 @@ void Run::put_children(Json& fields) {
 
 // Asks what the nested run asks that is shown, until the first of them is due.
 RecoveryAction Run::ask_for_children() {
-  WaitingChildren& children = data_->extras().children;
+  WaitingChildren& children = data_->extras().attempt.children;
   const Suspension& shown = *children.shown();
   RecoveryAction action = RecoveryAction::suspend(shown.message);
   action.allowed_actions = shown.allowed_actions;

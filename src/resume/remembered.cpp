@@ -56,7 +56,7 @@ Result<ContinuationPtr> open_remembered(const AgentCore& core, const std::string
   TRIAGE_TRY(waiting, core.suspended.take(hash, [&](SuspendedRun& run) -> Result<void> {
     TRIAGE_TRYV(check_allowed(action.kind, run.allowed_actions));
     TRIAGE_TRYV(check_not_expired(run, *core.clock));
-    const WaitingChildren& children = run.data->extras().children;
+    const WaitingChildren& children = run.data->extras().attempt.children;
     decision = decided(children.asks ? children.shown()->run_id : RunId(), action, options.who);
     TRIAGE_TRYV(check_fits(run.data->journal, *decision.action, fits));
     std::optional<TimePoint> until = options.run.deadline;

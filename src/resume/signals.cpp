@@ -74,9 +74,9 @@ Error Run::too_late_for(int attempt, std::string text) {
   const char* const why = no_time_left(name_of_end());
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
-  data().no_attempt = why;
+  data().attempt.no_attempt = why;
   Error error(Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"});
-  data_->reported = error.reported();
+  data_->attempt.reported = error.reported();
   return error;
 }
 
@@ -112,7 +112,7 @@ Result<WaitFacts> Run::measure_wait(int attempt, const Pause& what) {
 Error Run::ask_to_suspend(int attempt, const Pause& what) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
-  RareRunData& extras = data().extras();
+  RunExtras& extras = data().extras();
   AskedWait wait{.until = what.until,
                  .signal = std::string(what.signal),
                  .place = what.place,
@@ -122,12 +122,12 @@ Error Run::ask_to_suspend(int attempt, const Pause& what) {
                                 : "waits for signal \"" + printable(what.signal) + "\"",
                  .beside = extras.carried.contains(std::this_thread::get_id())};
   Error error{Errc::suspended, wait.message};
-  const auto same =
-      std::find_if(extras.waits.begin(), extras.waits.end(), [&](const AskedWait& other) {
-        return other.signal == wait.signal && other.place == wait.place;
-      });
-  if (same == extras.waits.end()) {
-    extras.waits.push_back(std::move(wait));
+  const auto same = std::find_if(extras.attempt.waits.begin(), extras.attempt.waits.end(),
+                                 [&](const AskedWait& other) {
+                                   return other.signal == wait.signal && other.place == wait.place;
+                                 });
+  if (same == extras.attempt.waits.end()) {
+    extras.attempt.waits.push_back(std::move(wait));
   } else {
     wait.until = std::min(wait.until, same->until);
     wait.beside = wait.beside && same->beside;
@@ -205,7 +205,7 @@ std::string Run::place_of_sleep(int attempt) {
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
   if (!may_suspend() && data().journal.served_waits().empty()) return {};
   std::string state = digest(show(data().journal.state().json())).substr(0, 16);
-  const int before = data().extras().sleeps[state]++;
+  const int before = data().extras().attempt.sleeps[state]++;
   return state + "/" + std::to_string(before);
 }
 

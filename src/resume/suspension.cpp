@@ -52,7 +52,7 @@ void put_waits(const std::vector<AskedWait>& waits, const RecoveryAction& action
 // The facts for a decision, without secrets.
 Suspension Run::shown_suspension(const RecoveryAction& action) {
   RunData& b = *data_;
-  RareRunData& extras = b.extras();
+  RunExtras& extras = b.extras();
   Suspension shown{.run_id = id(),
                    .message = action.message,
                    .allowed_actions = action.allowed_actions,
@@ -66,9 +66,9 @@ Suspension Run::shown_suspension(const RecoveryAction& action) {
   } catch (...) {
     shown.task = nullptr;
   }
-  if (extras.asking.by_guard) shown.proposed = extras.asking.step;
-  if (extras.children.asks) {
-    shown.inner = extras.children.shown();
+  if (extras.attempt.asking.by_guard) shown.proposed = extras.attempt.asking.step;
+  if (extras.attempt.children.asks) {
+    shown.inner = extras.attempt.children.shown();
     shown.proposed = shown.inner->proposed;
   }
   const auto& redact = core_.options.redact;
@@ -102,11 +102,11 @@ Json Run::suspension_fields(const RecoveryAction& action) {
       if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(spent_limit));
     }
   }
-  RareRunData& extras = b.extras();
-  if (extras.asking.by_guard) fields["proposed"] = extras.proposed;
-  extras.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
-  if (core_.options.redact) fields["task"] = extras.asking.shown->task;
-  if (const auto& step = extras.asking.shown->proposed) fields["step"] = step_json(*step);
+  RunExtras& extras = b.extras();
+  if (extras.attempt.asking.by_guard) fields["proposed"] = extras.attempt.proposed;
+  extras.attempt.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
+  if (core_.options.redact) fields["task"] = extras.attempt.asking.shown->task;
+  if (const auto& step = extras.attempt.asking.shown->proposed) fields["step"] = step_json(*step);
   put_children(fields);
   return fields;
 }
@@ -126,18 +126,18 @@ void Run::suspend_with(const RecoveryAction& action, Json fields) {
 Input Run::suspend_attempt() {
   RunData& b = *data_;
   give_back_permit();
-  RareRunData& extras = b.extras();
+  RunExtras& extras = b.extras();
   std::optional<RecoveryAction> action;
-  if (!extras.children.all.empty()) action = ask_for_children();
+  if (!extras.attempt.children.all.empty()) action = ask_for_children();
   if (action && !b.store) b.journal.count_wait();
-  if (!extras.waits.empty()) {
-    const WallTime until = earliest(extras.waits);
-    if (!action) action = RecoveryAction::suspend(joined_messages(extras.waits));
+  if (!extras.attempt.waits.empty()) {
+    const WallTime until = earliest(extras.attempt.waits);
+    if (!action) action = RecoveryAction::suspend(joined_messages(extras.attempt.waits));
     action->until = std::min(until, action->until.value_or(until));
   }
   Json fields = suspension_fields(*action);
   fields["waiting"] = true;
-  put_waits(extras.waits, *action, fields);
+  put_waits(extras.attempt.waits, *action, fields);
   suspend_with(*action, std::move(fields));
   return Input::stopped;
 }
@@ -165,7 +165,7 @@ void forget_ticket(KeySpace& store, const std::string& hash) {
 Outcome Run::suspended_outcome(const std::shared_ptr<const FailureContext>& context) {
   const std::unique_ptr<RecoveryAction> asked = std::move(data_->suspension);
   const RecoveryAction& action = *asked;
-  const std::shared_ptr<Suspension> suspension = std::move(data_->extras().asking.shown);
+  const std::shared_ptr<Suspension> suspension = std::move(data_->extras().attempt.asking.shown);
   if (action.expires_after) {
     suspension->expires =
         core_.clock->wall_now() +

@@ -60,8 +60,8 @@ Input Run::end_run() {
   record_once();
   const Errc code = s.ending.code;
   Error error{code, s.ending.detail};
-  if (code == Errc::in_doubt && data_->sticky) {  // It names the effect.
-    error = *data_->sticky;
+  if (code == Errc::in_doubt && data_->attempt.sticky) {  // It names the effect.
+    error = *data_->attempt.sticky;
     error.detail = s.ending.detail;
   } else if (!s.ending.reason.empty()) {
     ErrorFacts::because(error, s.ending.reason);
@@ -225,7 +225,7 @@ Input Run::resume(const Situation& s) {
 }
 
 Input Run::suspend(const Situation& s) {
-  if (data_->made_extras) data_->made_extras->asking.by_guard = s.by_guard;
+  if (data_->made_extras) data_->made_extras->attempt.asking.by_guard = s.by_guard;
   record_action(s.action);
   suspend_with(s.action, suspension_fields(s.action));
   return Input::done;

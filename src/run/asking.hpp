@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +54,6 @@ struct WaitingChildren {
   std::vector<WaitingChild> all{};  // The last one is shown to whoever decides.
   Sequence at = 0;                  // The newest record when the last one was suspended.
   bool asks = false;                // The run's suspension is for one of them.
-  std::set<RunId> taken{};          // Awaited runs that a call is just continuing.
 };
 
 }  // namespace triage::inline v0_1::detail

@@ -126,7 +126,7 @@ void Run::blame_attempt_time() {
   failure.type = FailureType::timeout;
   failure.reason = attempt_timeout;
   b.report(std::move(failure));
-  b.child.reset();
+  b.attempt.child.reset();
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -89,8 +89,8 @@ void Run::capture(const std::exception& exception) {
     b.stick_to_doubt(bad->error());
   }
   if (carried.child) {
-    b.child = std::move(carried.child);
-    b.child_at = b.journal.last();
+    b.attempt.child = std::move(carried.child);
+    b.attempt.child_at = b.journal.last();
   }
   b.report(std::move(failure));
 }

@@ -53,15 +53,16 @@ void Run::describe_situation(Situation& s) {
   s.context = &b.context();
   s.attempts = attempt_ - b.journal.suspended_attempts();
   s.can_suspend = outlives_process();
-  s.no_attempt = b.no_attempt;
-  s.gate_closed = b.gate_closed;
+  s.no_attempt = b.attempt.no_attempt;
+  s.gate_closed = b.attempt.gate_closed;
   s.time_end = name_of_end();
   s.in_doubt.reset();
-  if (b.sticky && b.sticky->code == Errc::in_doubt) s.in_doubt = b.sticky->detail;
-  const RareRunData* extras = b.made_extras.get();
-  const bool asks =
-      extras != nullptr && extras->asked && s.context->classification.reason == needs_approval;
-  s.asked = asks ? &*extras->asked : nullptr;
+  if (b.attempt.sticky && b.attempt.sticky->code == Errc::in_doubt)
+    s.in_doubt = b.attempt.sticky->detail;
+  const RunExtras* extras = b.made_extras.get();
+  const bool asks = extras != nullptr && extras->attempt.asked &&
+                    s.context->classification.reason == needs_approval;
+  s.asked = asks ? &*extras->attempt.asked : nullptr;
   s.unsafe_steps.clear();
   if (core_.options.strict_idempotency) {
     s.unsafe_steps = unsafe_steps(s.context->trajectory, b.restored_steps);
@@ -136,7 +137,7 @@ void Run::classify() {
   if (found.critical_step_confidence && *found.critical_step_confidence < least_guess_acted_on) {
     found.critical_step.reset();
   }
-  if (!found.critical_step && !b.gate_refused) {
+  if (!found.critical_step && !b.attempt.gate_refused) {
     found.critical_step_confidence.reset();
     found.critical_step = last_failed_step(b.context().trajectory, b.restored_steps);
   }
@@ -155,7 +156,7 @@ void Run::complete_context() {
   FailureContext& context = b.context();
   if (!b.started_at) b.started_at = began_.value_or(now());
   if (context.task.empty()) context.task = task_text();
-  context.refused = b.gate_refused;
+  context.refused = b.attempt.gate_refused;
   context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
   bring_up_to_date(context.history, b.journal.history());
   context.trajectory = b.journal.trajectory();
@@ -197,9 +198,10 @@ std::string Run::task_text() const {
 
 Classification Run::ask_classifier() {
   RunData& b = *data_;
-  if (b.made_extras && b.made_extras->broken_return) return *b.made_extras->broken_return;
-  if (!b.failure().type && b.child && b.child_at == b.journal.last()) {
-    Classification inherited = b.child->classification;
+  if (b.made_extras && b.made_extras->attempt.broken_return)
+    return *b.made_extras->attempt.broken_return;
+  if (!b.failure().type && b.attempt.child && b.attempt.child_at == b.journal.last()) {
+    Classification inherited = b.attempt.child->classification;
     inherited.critical_step.reset();  // It refers to the child's trajectory.
     inherited.loop_steps.clear();
     for (Evidence& one : inherited.evidence) one.step.reset();
@@ -226,7 +228,7 @@ Classification Run::ask_classifier() {
       .breaches = breaches(),
       .deadline_passed = b.context().remaining && *b.context().remaining <= Duration::zero(),
       .rolled_back_step = b.rolled_back_step,
-      .newest_call_tokens = b.newest_call_tokens,
+      .newest_call_tokens = b.attempt.newest_call_tokens,
       .remaining = b.context().remaining,
       .stop_token = stop_token(),
       .clock = core_.clock.get()};

@@ -79,10 +79,11 @@ Result<void> Run::propose_step(int attempt, const Step& step) {
     RunData& b = data();
     if (!denied) {
       if (b.journal.approved().contains(fingerprint)) return outcome::success();
-      b.extras().asked = RecoveryAction::suspend("may the agent take step " + name_of(step) + "?" +
-                                                 (why.empty() ? "" : " Why it asks" + why));
-      b.extras().proposed = fingerprint;
-      b.extras().asking.step = shown_step(step, verdict);
+      b.extras().attempt.asked =
+          RecoveryAction::suspend("may the agent take step " + name_of(step) + "?" +
+                                  (why.empty() ? "" : " Why it asks" + why));
+      b.extras().attempt.proposed = fingerprint;
+      b.extras().attempt.asking.step = shown_step(step, verdict);
     }
   }
   emit(EventKind::step_refused, {.attempt = attempt, .step = &step, .text = text});

@@ -17,7 +17,7 @@ void Run::set_contract(int attempt, AgentContract contract) {
 }
 
 const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
-  const RareRunData* extras = data_ ? data_->made_extras.get() : nullptr;
+  const RunExtras* extras = data_ ? data_->made_extras.get() : nullptr;
   return extras != nullptr && extras->contract ? extras->contract : core_.contract;
 }
 
@@ -30,7 +30,7 @@ std::vector<StepBreach> Run::judge_unlocked(const Step& step, Lock& lock) {
 }
 
 void Run::keep(const std::vector<StepBreach>& broken) {
-  if (!broken.empty()) keep_breaches(broken, newest_step(), data_->extras().breaches);
+  if (!broken.empty()) keep_breaches(broken, newest_step(), data_->extras().attempt.breaches);
 }
 
 void Run::tell_of_step(int attempt, const Step& step, std::size_t index,
@@ -46,12 +46,12 @@ void Run::tell_of_step(int attempt, const Step& step, std::size_t index,
 const std::vector<StepBreach>* Run::breaches() const noexcept {
   static const std::vector<StepBreach> none;
   if (!contract() || !judges_steps(*contract())) return nullptr;
-  const RareRunData* extras = data_->made_extras.get();
-  return extras != nullptr ? &extras->breaches : &none;
+  const RunExtras* extras = data_->made_extras.get();
+  return extras != nullptr ? &extras->attempt.breaches : &none;
 }
 
 bool Run::judges_return() const noexcept {
-  const RareRunData* extras = data_ ? data_->made_extras.get() : nullptr;
+  const RunExtras* extras = data_ ? data_->made_extras.get() : nullptr;
   if (extras == nullptr || !extras->contract) return core_.judges_return;
   return detail::judges_return(*extras->contract);
 }
@@ -70,7 +70,7 @@ Input Run::judge_return() {
       problem = "was not converted to JSON: " + current_exception_text();
     }
     if (!checkable) {
-      b.sticky =
+      b.attempt.sticky =
           Error{Errc::invalid_argument, "the contract cannot be checked: the agent's result " +
                                             problem + "; give its type to_json and from_json"};
       return Input::succeeded;  // The sticky error ends the run.
@@ -84,7 +84,7 @@ Input Run::judge_return() {
                                                         .result = &result});
   if (!broken) return Input::succeeded;
   b.report({.text = broken->evidence.front().detail});
-  b.extras().broken_return = std::move(broken);
+  b.extras().attempt.broken_return = std::move(broken);
   return Input::failed;
 }
 

@@ -27,9 +27,35 @@
 
 namespace triage::inline v0_1::detail {
 
+// What lives until the next attempt, or until the run goes on.
+struct AttemptData {
+  std::shared_ptr<const Failure> reported{};      // Null: nothing yet.
+  std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent …
+  Sequence child_at = 0;                          // … and the newest record at that time.
+  std::optional<Error> sticky{};                  // Ends the run when the callable returns.
+  std::uint64_t newest_call_tokens = 0;
+  const char* no_attempt = nullptr;  // Why no more can be started; static.
+  bool stopped = false;              // AttemptStopped was thrown for what is in `reported`.
+  bool gate_refused = false;         // A gate refused the attempt …
+  bool gate_closed = false;          // … and named no time to retry.
+};
+
+// Likewise, of what only few runs need.
+struct AttemptExtras {
+  std::vector<StepBreach> breaches{};             // By its steps.
+  std::optional<Classification> broken_return{};  // Why the returned value is not a success.
+  std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
+  std::string proposed{};                 // … and the fingerprint of the step it judged.
+  std::vector<AskedWait> waits{};         // Those of its threads end the attempt together.
+  std::map<std::string, int> sleeps{};    // How often it slept, by its state.
+  Asking asking{};
+  WaitingChildren children{};
+};
+
 // What only few runs need: effects, gates, guards, waits. Allocated on first use, because a process
 // may have many runs open.
-struct RareRunData {
+struct RunExtras {
+  AttemptExtras attempt{};
   EffectTurns effect_turns{};
   // Effects whose compensation or reconciliation only this process knows.
   std::map<std::string, EffectOptions, std::less<>> effect_options{};
@@ -38,19 +64,12 @@ struct RareRunData {
   std::set<std::thread::id> carried{};              // Threads of the attempt's TaskGroups.
   std::unique_ptr<AttemptTime> run_time{};          // Of the run, once its attempt asked.
   std::shared_ptr<const AgentContract> contract{};  // The callable's; null: the agent's.
-  std::vector<StepBreach> breaches{};               // By steps of the attempt.
-  std::optional<Classification> broken_return{};    // Why the returned value is not a success.
   std::string decided_by{};                         // DecideOptions::who, until it is recorded.
-  std::optional<RecoveryAction> asked{};  // What a guard wants instead of the policy's answer …
-  std::string proposed{};                 // … and the fingerprint of the step it judged.
-  std::vector<AskedWait> waits{};         // Those of its threads end the attempt together.
-  std::map<std::string, int> sleeps{};    // How often the attempt slept, by its state.
   // The records of signals' answers that this process has made.
   std::map<std::string, Sequence, std::less<>> answered{};
   std::string token{};         // Of a suspension that begins, until it is returned.
   std::string spent_ticket{};  // Hash of the token by which the run continued.
-  Asking asking{};
-  WaitingChildren children{};
+  std::set<RunId> taken{};     // Awaited nested runs that a call is just continuing.
 };
 
 // Data needed once something fails.
@@ -66,11 +85,11 @@ struct RunData {
   explicit RunData(bool auto_checkpoint) : journal({}, auto_checkpoint) {}
 
   // Made under the run's lock while an attempt is open.
-  [[nodiscard]] RareRunData& extras() {
-    if (!made_extras) made_extras = std::make_unique<RareRunData>();
+  [[nodiscard]] RunExtras& extras() {
+    if (!made_extras) made_extras = std::make_unique<RunExtras>();
     return *made_extras;
   }
-  std::unique_ptr<RareRunData> made_extras{};  // Null until needed.
+  std::unique_ptr<RunExtras> made_extras{};  // Null until needed.
 
   // Of the newest failure. Made by whichever thread needs it first.
   [[nodiscard]] Failing& failing() {
@@ -83,26 +102,38 @@ struct RunData {
   // What the current attempt reported; without facts if nothing.
   [[nodiscard]] const Failure& failure() const noexcept {
     static const Failure none;
-    return reported ? *reported : none;
+    return attempt.reported ? *attempt.reported : none;
   }
   // How the run's records are written.
   void write_as(const AgentOptions& options) noexcept {
     writer.background = options.write_mode == WriteMode::background;
     writer.capacity = options.queue_capacity;
   }
-  void report(Failure failure) { reported = std::make_shared<const Failure>(std::move(failure)); }
+  void report(Failure failure) {
+    attempt.reported = std::make_shared<const Failure>(std::move(failure));
+  }
+  // Clears what the previous attempt left behind.
+  void begin_attempt() {
+    attempt = {};
+    if (made_extras) made_extras->attempt = {};
+    if (Failing* failed = made_failing.get()) {
+      failed->situation.undoing_refused = false;
+      failed->situation.spent_limit.clear();
+    }
+  }
   // The callable has failed with it: the doubt about an effect that try_effect has returned counts
   // as if effect had thrown it. One about a nested run's effect is a failure like others.
   void stick_to_doubt(const Error& error) {
-    if (sticky || error.code != Errc::in_doubt) return;
+    if (attempt.sticky || error.code != Errc::in_doubt) return;
     const auto& effects = journal.effects();
     if (std::any_of(effects.begin(), effects.end(), [](const auto& one) {
           return one.second.status == EffectState::Status::intended;
         })) {
-      sticky = error;
+      attempt.sticky = error;
     }
   }
 
+  AttemptData attempt{};
   Journal journal{};
   RunWriter writer{};
   std::shared_ptr<CheckpointStore> store{};
@@ -116,13 +147,8 @@ struct RunData {
   std::optional<TimePoint> renewed{};  // When a wait last renewed the lease.
   Sequence damaged_at = 0;             // First unusable record when the run was resumed.
   std::mutex flushing{};  // One flush of this run at a time; taken before the run's mutex.
-  std::shared_ptr<const Failure> reported{};      // By the current attempt; null: nothing yet.
-  std::shared_ptr<const FailureContext> child{};  // Failure of a nested agent in this attempt …
-  Sequence child_at = 0;                          // … and the newest record at that time.
   std::unique_ptr<Recovery> recovery{};
-  std::optional<Error> sticky{};         // Ends the run when the callable returns.
-  std::uint64_t newest_call_tokens = 0;  // Recorded by the current attempt.
-  std::size_t restored_steps = 0;        // At the start of the current attempt.
+  std::size_t restored_steps = 0;  // At the start of the current attempt.
   std::optional<std::size_t> rolled_back_step{};
   std::uint64_t late_calls = 0;
   // For the current failure, by threads that record; collected by the driver.
@@ -130,11 +156,7 @@ struct RunData {
   Json task{};                                // Null if it is not stored.
   std::unique_ptr<RecoveryAction> decided{};  // The action passed to decide().
   std::optional<TimePoint> started_at{};
-  const char* no_attempt = nullptr;  // Why no more can be started; static.
-  bool died_at_limit = false;        // Its process died, and its limits allow no other attempt.
-  bool stopped = false;              // AttemptStopped was thrown for what is in `reported`.
-  bool gate_refused = false;         // A gate refused the attempt …
-  bool gate_closed = false;          // … and named no time to retry.
+  bool died_at_limit = false;  // Its process died, and its limits allow no other attempt.
   std::unique_ptr<LinkedStop> linked_stop{};
   Outcome outcome{};                             // How the run ends, unless with a value …
   std::unique_ptr<RecoveryAction> suspension{};  // … or by waiting for a decision.

@@ -88,10 +88,10 @@ Input Run::refuse_entry(const GateAnswer& answer) {
   RunData& b = data();
   emit(EventKind::gate_refused, {.text = answer.message});
   b.report(refusal(answer, "to start an attempt"));
-  b.extras().broken_return.reset();
-  b.gate_refused = true;
-  b.gate_closed = answer.wait <= Duration::zero();
-  b.child.reset();
+  b.extras().attempt.broken_return.reset();
+  b.attempt.gate_refused = true;
+  b.attempt.gate_closed = answer.wait <= Duration::zero();
+  b.attempt.child.reset();
   return Input::failed;
 }
 

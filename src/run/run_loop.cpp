@@ -74,7 +74,7 @@ Input Run::run_callable(Attempt& attempt) {
     return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
   } catch (const AttemptStopped&) {
     const Lock lock(mutex_);
-    if (!data().sticky && data_->failure().text.empty()) {
+    if (!data().attempt.sticky && data_->failure().text.empty()) {
       Failure stopped = data_->failure();
       stopped.text = "the attempt was stopped";  // Thrown by the callable itself.
       data_->report(std::move(stopped));
@@ -222,29 +222,9 @@ Input Run::invoke() {
   return settle(result, over);
 }
 
-// Clears what the previous attempt left behind.
 void Run::prepare_attempt() {
   RunData& b = *data_;
-  b.reported.reset();
-  b.child.reset();
-  b.sticky.reset();
-  b.no_attempt = nullptr;
-  if (Failing* failing = b.made_failing.get()) {
-    failing->situation.undoing_refused = false;
-    failing->situation.spent_limit.clear();
-  }
-  b.stopped = b.gate_refused = b.gate_closed = false;
-  if (b.made_extras) {
-    b.made_extras->asked.reset();
-    b.made_extras->asking = {};
-    b.made_extras->children.all.clear();
-    b.made_extras->children.asks = false;
-    b.made_extras->waits.clear();
-    b.made_extras->sleeps.clear();
-    b.made_extras->breaches.clear();
-    b.made_extras->broken_return.reset();
-  }
-  b.newest_call_tokens = 0;
+  b.begin_attempt();
   // Notes taken during set-up belong to the first failure.
   if (b.classified_attempt >= 0) {
     collect_notes();
@@ -265,27 +245,28 @@ Input Run::settle(Input result, bool out_of_time) {
     data_->journal.end_checkpoint();
   }
   const bool failed = result == Input::failed;
-  if (data_->stopped || result == Input::stopped) result = Input::failed;  // Even if swallowed.
-  if (result == Input::succeeded && !data_->sticky && judges_return()) result = judge_return();
-  if (!data_->sticky && has_store()) data_->sticky = refused_record();
-  RareRunData* const beside = failed ? data_->made_extras.get() : nullptr;
-  if (beside != nullptr && !beside->waits.empty() && data_->sticky &&
-      data_->sticky->code == Errc::suspended &&
-      std::all_of(beside->waits.begin(), beside->waits.end(),
+  std::optional<Error>& sticky = data_->attempt.sticky;
+  const bool stopped = data_->attempt.stopped || result == Input::stopped;
+  if (stopped) result = Input::failed;  // Even if swallowed.
+  if (result == Input::succeeded && !sticky && judges_return()) result = judge_return();
+  if (!sticky && has_store()) sticky = refused_record();
+  const RunExtras* const extras = data_->made_extras.get();
+  const bool waits = sticky && sticky->code == Errc::suspended && extras != nullptr &&
+                     !extras->attempt.waits.empty();
+  if (failed && waits &&
+      std::all_of(extras->attempt.waits.begin(), extras->attempt.waits.end(),
                   [](const AskedWait& wait) { return wait.beside; })) {
-    data_->sticky.reset();  // Another thread's wait does not hide how the callable failed.
+    sticky.reset();  // Another thread's wait does not hide how the callable failed.
   }
-  if (const std::optional<Error>& sticky = data_->sticky; sticky) {
-    const RareRunData* extras = data_->made_extras.get();
-    if (sticky->code == Errc::suspended && extras != nullptr && !extras->waits.empty())
-      return suspend_attempt();
+  if (sticky) {
+    if (waits) return suspend_attempt();
     give_back_permit();
     const std::string message = sticky->message();
     emit(EventKind::attempt_failed, {.error = &*sticky, .text = message});
     if (sticky->code == Errc::in_doubt && core_.options.hooks.on_escalate) {
       data_->report(
           {.text = message, .type = FailureType::unknown, .reason = std::string(effect_in_doubt)});
-      data_->child.reset();
+      data_->attempt.child.reset();
       return Input::failed;  // The hook is asked first.
     }
     Error error = *sticky;

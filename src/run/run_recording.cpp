@@ -88,14 +88,14 @@ void Run::stick(int attempt, Error error) {
   // The callable has returned, but the run waits for this effect: its doubt still counts.
   const bool awaited = open == 0 && error.code == Errc::in_doubt && attempt == attempt_;
   if (open != attempt && !awaited) return;
-  std::optional<Error>& sticky = data().sticky;
+  std::optional<Error>& sticky = data().attempt.sticky;
   // A later store error must not hide that an effect is in doubt.
   if (!sticky || error.code == Errc::in_doubt) sticky = std::move(error);
 }
 
 void Run::note_stopped(int attempt) {
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) data().stopped = true;
+  if (!is_late(attempt)) data().attempt.stopped = true;
 }
 
 const RunData* Run::seen_by(int attempt) const noexcept {
@@ -104,14 +104,14 @@ const RunData* Run::seen_by(int attempt) const noexcept {
 
 bool Run::refused(Result<void>& checked) {
   if (checked) return false;
-  if (!data().sticky) data_->sticky = std::move(checked).error();
+  if (!data().attempt.sticky) data_->attempt.sticky = std::move(checked).error();
   return true;
 }
 
 std::optional<Error> Run::sticky(int attempt) const {
   const std::scoped_lock lock(mutex_);
   const RunData* b = seen_by(attempt);
-  return b != nullptr ? b->sticky : std::nullopt;
+  return b != nullptr ? b->attempt.sticky : std::nullopt;
 }
 
 State Run::state(int attempt) const {
@@ -136,8 +136,8 @@ void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failur
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return;
   RunData& b = data();
-  b.child = std::move(failure);
-  b.child_at = b.journal.last();
+  b.attempt.child = std::move(failure);
+  b.attempt.child_at = b.journal.last();
 }
 
 void Run::write_through(int attempt, Lock lock) {
@@ -327,7 +327,7 @@ void Run::record_usage(int attempt, const Usage& usage) {
   Lock lock(mutex_);
   if (takes_nothing(attempt) || refused(checked)) return;
   RunData& b = data();
-  if (usage.calls <= 1) b.newest_call_tokens = usage.tokens();
+  if (usage.calls <= 1) b.attempt.newest_call_tokens = usage.tokens();
   make_room();
   Record record = b.journal.add(RecordKind::usage, core_.clock->wall_now(),
                                 Json{{"input_tokens", usage.input_tokens},
@@ -369,7 +369,7 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label, bool a
 Error Run::report(int attempt, Failure&& failure) {
   Error error(std::move(failure));
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) data().reported = error.reported();
+  if (!is_late(attempt)) data().attempt.reported = error.reported();
   return error;
 }
 
@@ -381,10 +381,10 @@ void Run::report_error(int attempt, Error&& error) {
   note_child(error.suspension());
   b.stick_to_doubt(error);
   if (error.failure()) {
-    b.child = error.failure();
-    b.child_at = b.journal.last();
+    b.attempt.child = error.failure();
+    b.attempt.child_at = b.journal.last();
   }
-  b.reported = reported_by(std::move(error));
+  b.attempt.reported = reported_by(std::move(error));
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -58,9 +58,9 @@ std::optional<Input> Run::refuse_to_start() {
 Input Run::refuse_attempt(Failure failure, const char* why) {
   RunData& b = data();
   b.report(std::move(failure));
-  if (b.made_extras) b.made_extras->broken_return.reset();
-  b.child.reset();
-  b.no_attempt = why;
+  if (b.made_extras) b.made_extras->attempt.broken_return.reset();
+  b.attempt.child.reset();
+  b.attempt.no_attempt = why;
   return Input::failed;
 }
 
