@@ -103,10 +103,10 @@ std::shared_ptr<const Json> Effects::recorded(const EffectRequest& request,
   if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
     return nullptr;  // The functions must be kept.
   }
-  const RunData& b = *run_.data_;
-  const auto found = b.journal.effects().find(request.key);
-  if (found == b.journal.effects().end() || found->second.status != Status::completed ||
-      !b.made_extras->proven_arguments.contains(request.key, encoded, found->second.arguments)) {
+  const RunData& data = *run_.data_;
+  const auto found = data.journal.effects().find(request.key);
+  if (found == data.journal.effects().end() || found->second.status != Status::completed ||
+      !data.made_extras->proven_arguments.contains(request.key, encoded, found->second.arguments)) {
     return nullptr;
   }
   return found->second.result;
@@ -125,7 +125,7 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   {
     const Lock lock(run_.mutex_);
     if (run_.is_late(attempt)) return too_late();
-    turns = &run_.data().extras().effect_turns;
+    turns = &run_.made_data().extras().effect_turns;
     result = recorded(request, encoded);
   }
   if (result) {
@@ -137,9 +137,9 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
   const Turn turn(*turns, request.key);
   Lock lock(run_.mutex_);
   if (run_.is_late(attempt)) return too_late();
-  RunData& b = run_.data();
+  RunData& data = run_.made_data();
   const EffectOptions& options = *request.options;
-  EffectState known = b.journal.effect(request.key);
+  EffectState known = data.journal.effect(request.key);
   const bool same_arguments = known.arguments == arguments || known.arguments == any_arguments;
   if (holds_key(known.status) && !same_arguments && !known.lost) {
     return Error{Errc::conflict, effect_name(request.key) +
@@ -147,10 +147,10 @@ Result<Json> Effects::perform(int attempt, const EffectRequest& request) {
                                      "key"};
   }
   if (options.compensate && (options.compensate.function() || options.reconcile.function())) {
-    b.extras().effect_options.insert_or_assign(std::string(request.key), options);
+    data.extras().effect_options.insert_or_assign(std::string(request.key), options);
   }
   if (known.status == Status::completed && known.arguments == arguments) {
-    b.extras().proven_arguments.add(request.key, std::move(encoded), arguments);
+    data.extras().proven_arguments.add(request.key, std::move(encoded), arguments);
   }
   lock.unlock();
   if (known.status == Status::completed && known.result) {
@@ -309,17 +309,17 @@ EffectCall Effects::call_of(std::string_view key, const EffectState& effect,
 Sequence Effects::record(RecordKind kind, std::string_view key, const EffectState& effect,
                          Json fields) {
   const Lock lock(run_.mutex_);
-  RunData& b = run_.data();
+  RunData& data = run_.made_data();
   run_.make_room();
   fields["key"] = std::string(key);
   fields["generation"] = effect.generation;
-  run_.enqueue(b.journal.add(kind, run_.core_.clock->wall_now(), std::move(fields)));
-  return b.journal.last();
+  run_.enqueue(data.journal.add(kind, run_.core_.clock->wall_now(), std::move(fields)));
+  return data.journal.last();
 }
 
 EffectState::Status Effects::status_of(std::string_view key) const {
   const Lock lock(run_.mutex_);
-  return run_.data().journal.effect(key).status;
+  return run_.made_data().journal.effect(key).status;
 }
 
 Result<void> Effects::record_durably(RecordKind kind, std::string_view key,

@@ -71,89 +71,90 @@ namespace {
 
 // A decision must be durable before its token is spent. Everything else becomes durable before the
 // callable runs.
-Result<void> record_decision(RunData& b, const Record& resumed, const std::string& ticket) {
+Result<void> record_decision(RunData& data, const Record& resumed, const std::string& ticket) {
   TRIAGE_TRYV(run_catching([&] {
-    return b.store->append(b.writer.lease, {&resumed, 1}, RunStatus::running);
+    return data.store->append(data.writer.lease, {&resumed, 1}, RunStatus::running);
   }));
-  forget_ticket(*b.store, ticket);
-  b.writer.durable = b.journal.last();
+  forget_ticket(*data.store, ticket);
+  data.writer.durable = data.journal.last();
   return outcome::success();
 }
 
 Result<void> record(Continuation& run, const Resumption& with) {
-  RunData& b = *run.data;
+  RunData& data = *run.data;
   if (with.recorded) return outcome::success();
-  if (!b.store) {
+  if (!data.store) {
     if (!with.child.is_null()) {
-      b.journal.decide_awaited(with.child["run"], with.child["action"], with.who);
+      data.journal.decide_awaited(with.child["run"], with.child["action"], with.who);
     }
     return outcome::success();
   }
-  std::string ticket = text_field(b.journal.suspended(), "ticket");
+  std::string ticket = text_field(data.journal.suspended(), "ticket");
   const WallTime wall = run.core.clock->wall_now();
   Json fields = resumed_fields(with);
   put_terms(run.terms(), fields);
-  Record resumed = b.journal.add(RecordKind::resumed, wall, std::move(fields));
-  b.writer.status = RunStatus::running;
-  b.writer.queued = b.journal.last();
-  if (with.action && run.was_read()) return record_decision(b, resumed, ticket);
-  b.writer.pending.push_back(std::move(resumed));
+  Record resumed = data.journal.add(RecordKind::resumed, wall, std::move(fields));
+  data.writer.status = RunStatus::running;
+  data.writer.queued = data.journal.last();
+  if (with.action && run.was_read()) return record_decision(data, resumed, ticket);
+  data.writer.pending.push_back(std::move(resumed));
   if (with.action) return outcome::success();
-  if (!ticket.empty()) b.extras().spent_ticket = std::move(ticket);
+  if (!ticket.empty()) data.extras().spent_ticket = std::move(ticket);
   // If reading back is short anyway, a snapshot would only grow the store with every process that
   // dies.
-  if (b.journal.wants_snapshot()) {
-    b.writer.pending.push_back(b.journal.snapshot_state(b.journal.state().json(), false, wall));
+  if (data.journal.wants_snapshot()) {
+    data.writer.pending.push_back(
+        data.journal.snapshot_state(data.journal.state().json(), false, wall));
   }
-  if (!b.died_at_limit) {
-    b.writer.pending.push_back(
-        b.journal.add(RecordKind::attempt_started, wall, Json{{"number", run.attempts + 1}}));
+  if (!data.died_at_limit) {
+    data.writer.pending.push_back(
+        data.journal.add(RecordKind::attempt_started, wall, Json{{"number", run.attempts + 1}}));
   }
-  b.writer.queued = b.journal.last();
+  data.writer.queued = data.journal.last();
   return outcome::success();
 }
 
 // The newest failure is the one that the decision concerns.
 void restore_newest_failure(Continuation& run) {
   if (!run.was_read()) return;
-  RunData& b = *run.data;
-  restore_context(run, b.context());
-  b.classified_attempt = run.attempts;
-  b.restored_steps = field<std::size_t>(b.journal.suspended(), "restored_steps", 0);
+  RunData& data = *run.data;
+  restore_context(run, data.context());
+  data.classified_attempt = run.attempts;
+  data.restored_steps = field<std::size_t>(data.journal.suspended(), "restored_steps", 0);
 }
 
 // Deciding to continue approves the step that a guard asked about.
-void approve_asked(RunData& b, const Resumption& with) {
-  RunExtras& extras = b.extras();
+void approve_asked(RunData& data, const Resumption& with) {
+  RunExtras& extras = data.extras();
   const RecoveryAction::Kind kind = with.action->kind;
   const bool approves = kind == RecoveryAction::Kind::retry || kind == RecoveryAction::Kind::resume;
   // Only what this suspension asked about, and only if it was decided rather than due.
   const bool asked = std::exchange(extras.attempt.asking.by_guard, false);
-  if (asked && approves && with.reason != "due") b.journal.approve(extras.attempt.proposed);
+  if (asked && approves && with.reason != "due") data.journal.approve(extras.attempt.proposed);
 }
 
 }  // namespace
 
 Result<ContinuationPtr> restore(ContinuationPtr run, Resumption with) {
-  RunData& b = *run->data;
+  RunData& data = *run->data;
   if (with.action) {
     restore_newest_failure(*run);
     // Whoever reads this later must know that the run goes on behind the damage.
-    if (b.damaged_at != 0) with.from = b.journal.latest().info.id.sequence;
+    if (data.damaged_at != 0) with.from = data.journal.latest().info.id.sequence;
   }
-  if (b.store && !with.recorded) {
-    TRIAGE_TRYV(learn_state(*b.store, b.journal, with.from));
+  if (data.store && !with.recorded) {
+    TRIAGE_TRYV(learn_state(*data.store, data.journal, with.from));
   }
   TRIAGE_TRYV(record(*run, with));
   run->reading = {};
   if (with.action) {
-    approve_asked(b, with);
-    b.decided = std::make_unique<RecoveryAction>(*std::move(with.action));
-    b.extras().decided_by = std::move(with.who);
+    approve_asked(data, with);
+    data.decided = std::make_unique<RecoveryAction>(*std::move(with.action));
+    data.extras().decided_by = std::move(with.who);
     run->first = Input::decided;
   } else {
-    b.recovery = std::make_unique<Recovery>(std::move(with.told));
-    b.restored_steps = b.journal.trajectory().size();
+    data.recovery = std::make_unique<Recovery>(std::move(with.told));
+    data.restored_steps = data.journal.trajectory().size();
   }
   return outcome::success(std::move(run));
 }

@@ -261,7 +261,7 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
   ContinuationPtr run(new Continuation(core));
   run->set_terms(std::move(own), options.run, Duration::zero());
   run->task = options.task ? *options.task : origin.start().at("task");
-  RunData& b = *run->data;
+  RunData& data = *run->data;
   Journal branch(id, origin.auto_checkpoint());
   const std::vector<Record> records = first_records(core, options, origin, parent, branch);
 
@@ -279,20 +279,20 @@ Result<ContinuationPtr> open_fork(const AgentCore& core, std::string_view checkp
     label.give_back();
     return std::move(lease).error();
   }
-  b.writer.lease = std::move(lease).value();
-  b.store = std::move(store);
-  b.started = true;
+  data.writer.lease = std::move(lease).value();
+  data.store = std::move(store);
+  data.started = true;
   if (auto confirmed = label.confirm(); !confirmed) {
-    const auto released = run_catching([&] { return b.store->release(b.writer.lease); });
-    b.started = !released;  // Otherwise the destructor retries the release.
-    if (released) static_cast<void>(run_catching([&] { return b.store->erase(id); }));
+    const auto released = run_catching([&] { return data.store->release(data.writer.lease); });
+    data.started = !released;  // Otherwise the destructor retries the release.
+    if (released) static_cast<void>(run_catching([&] { return data.store->erase(id); }));
     return std::move(confirmed).error();
   }
-  b.write_as(core.options);
-  b.writer.queued = branch.last();
-  b.writer.durable = branch.last();
-  b.task = run->task;
-  b.journal = std::move(branch);
+  data.write_as(core.options);
+  data.writer.queued = branch.last();
+  data.writer.durable = branch.last();
+  data.task = run->task;
+  data.journal = std::move(branch);
   return restore(std::move(run), {.reason = "forked",
                                   .told = branch_recovery(parent, options.hint, core.contract),
                                   .recorded = true});

@@ -135,29 +135,29 @@ void Run::hand_over(const Attempt& attempt, const RunId& child, const Error* err
   Run& run = *attempt.run_;
   Lock lock(run.mutex_);
   if (!run.data_ || run.is_late(attempt.number())) return;
-  RunData& b = *run.data_;
-  const bool awaited = b.journal.awaited().contains(child);
-  if (!awaited && !b.made_extras) return;
-  WaitingChildren& children = b.extras().attempt.children;
-  b.extras().taken.erase(child);
+  RunData& data = *run.data_;
+  const bool awaited = data.journal.awaited().contains(child);
+  if (!awaited && !data.made_extras) return;
+  WaitingChildren& children = data.extras().attempt.children;
+  data.extras().taken.erase(child);
   std::erase_if(children.all,
                 [&](const WaitingChild& one) { return one.suspension->run_id == child; });
   const bool ended =
       error == nullptr || error->code == Errc::aborted || error->code == Errc::escalated;
   if (!awaited || !ended) return;
-  const bool newest = children.at == b.journal.last();
-  const bool inherited = b.attempt.child_at == b.journal.last();
+  const bool newest = children.at == data.journal.last();
+  const bool inherited = data.attempt.child_at == data.journal.last();
   run.make_room();
   Record record =
-      b.journal.add(RecordKind::usage, b.store ? run.core_.clock->wall_now() : WallTime(),
-                    Json{{"input_tokens", 0},
-                         {"output_tokens", 0},
-                         {"cost_usd", 0.0},
-                         {"calls", 0},
-                         {"ended_child", child}});
-  if (newest) children.at = b.journal.last();
-  if (inherited) b.attempt.child_at = b.journal.last();
-  if (!b.store) return;
+      data.journal.add(RecordKind::usage, data.store ? run.core_.clock->wall_now() : WallTime(),
+                       Json{{"input_tokens", 0},
+                            {"output_tokens", 0},
+                            {"cost_usd", 0.0},
+                            {"calls", 0},
+                            {"ended_child", child}});
+  if (newest) children.at = data.journal.last();
+  if (inherited) data.attempt.child_at = data.journal.last();
+  if (!data.store) return;
   run.enqueue(std::move(record));
   run.write_through(attempt.number(), std::move(lock));
 }
@@ -179,7 +179,7 @@ static void add_waiting(WaitingChildren& children, WaitingChild child, Sequence 
 void Run::child_suspended(int attempt, WaitingChild child) {
   const Lock lock(mutex_);
   if (is_late(attempt)) return;
-  WaitingChildren& children = data().extras().attempt.children;
+  WaitingChildren& children = made_data().extras().attempt.children;
   data_->extras().taken.erase(child.suspension->run_id);
   add_waiting(children, std::move(child), data_->journal.last());
 }
@@ -191,7 +191,7 @@ void Run::tell_parent(const std::shared_ptr<const Suspension>& waiting) {
 
 // The callable failed with this nested run's error.
 void Run::note_child(const std::shared_ptr<const Suspension>& waiting) {
-  if (waiting) add_waiting(data().extras().attempt.children, {waiting}, data_->journal.last());
+  if (waiting) add_waiting(made_data().extras().attempt.children, {waiting}, data_->journal.last());
 }
 
 bool Run::child_waits() const noexcept {
@@ -220,13 +220,13 @@ static AwaitedRun awaited_run(const Journal& journal, const WaitingChild& child)
 
 // Whatever the run is suspended for, the nested runs of its attempt go on with it.
 void Run::put_children(Json& fields) {
-  RunData& b = *data_;
-  if (!b.made_extras) return;
-  WaitingChildren& children = b.made_extras->attempt.children;
+  RunData& data = *data_;
+  if (!data.made_extras) return;
+  WaitingChildren& children = data.made_extras->attempt.children;
   AwaitedRuns waiting;
   for (const WaitingChild& child : children.all) {
-    waiting.emplace_back(child.suspension->run_id, awaited_run(b.journal, child));
-    if (!b.store) b.journal.await(waiting.back().first, waiting.back().second);
+    waiting.emplace_back(child.suspension->run_id, awaited_run(data.journal, child));
+    if (!data.store) data.journal.await(waiting.back().first, waiting.back().second);
   }
   detail::put_children(waiting, children.asks, fields);
 }

@@ -28,7 +28,7 @@ Result<int> crashes_of(const Continuation& run) {
 Result<void> check_poison(Continuation& run, bool revive) {
   if (revive) return outcome::success();
   const RunInfo& info = run.reading.info;
-  RunData& b = *run.data;
+  RunData& data = *run.data;
   const int allowed = run.core.options.max_crashes;
   if (info.status == RunStatus::poisoned) {
     return quarantined(info.id, field(run.journal().stopped(), "crashes", allowed));
@@ -45,7 +45,7 @@ Result<void> check_poison(Continuation& run, bool revive) {
                                                {"crashes", crashes},
                                                {"detail", error.message()}});
   TRIAGE_TRYV(run_catching([&] {
-    return b.store->append(b.writer.lease, {&record, 1}, RunStatus::poisoned);
+    return data.store->append(data.writer.lease, {&record, 1}, RunStatus::poisoned);
   }));
   return error;
 }

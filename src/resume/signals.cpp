@@ -53,10 +53,11 @@ static void forget_signals(CheckpointStore& store, const Journal& journal) {
 }
 
 void Run::tidy_keys(bool ended) {
-  RunData& b = *data_;
-  if (b.detached || b.fenced || !b.started) return;
-  if (b.made_extras) forget_ticket(*b.store, std::exchange(b.made_extras->spent_ticket, {}));
-  if (ended) forget_signals(*b.store, b.journal);
+  RunData& data = *data_;
+  if (data.detached || data.fenced || !data.started) return;
+  if (data.made_extras)
+    forget_ticket(*data.store, std::exchange(data.made_extras->spent_ticket, {}));
+  if (ended) forget_signals(*data.store, data.journal);
 }
 
 namespace {
@@ -74,7 +75,7 @@ Error Run::too_late_for(int attempt, std::string text) {
   const char* const why = no_time_left(name_of_end());
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
-  data().attempt.no_attempt = why;
+  made_data().attempt.no_attempt = why;
   Error error(Failure{.text = std::move(text), .type = FailureType::timeout, .reason = "deadline"});
   data_->attempt.reported = error.reported();
   return error;
@@ -83,8 +84,8 @@ Error Run::too_late_for(int attempt, std::string text) {
 // An attempt whose steps must not be repeated cannot be made again, so it waits in place.
 bool Run::may_suspend() const {
   if (limits().max_wait == Duration::zero() || !data_ || !outlives_process()) return false;
-  const RunData& b = *data_;
-  return !unsafe_to_rerun(core_, b.journal.trajectory(), b.restored_steps,
+  const RunData& data = *data_;
+  return !unsafe_to_rerun(core_, data.journal.trajectory(), data.restored_steps,
                           RecoveryAction::Kind::resume);
 }
 
@@ -112,7 +113,7 @@ Result<WaitFacts> Run::measure_wait(int attempt, const Pause& what) {
 Error Run::ask_to_suspend(int attempt, const Pause& what) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return ended_attempt();
-  RunExtras& extras = data().extras();
+  RunExtras& extras = made_data().extras();
   AskedWait wait{.until = what.until,
                  .signal = std::string(what.signal),
                  .place = what.place,
@@ -203,9 +204,9 @@ Result<void> Run::pause(int attempt, const Pause& what, std::optional<Json>* sig
 std::string Run::place_of_sleep(int attempt) {
   const std::scoped_lock lock(mutex_);
   if (open_attempt_.load(std::memory_order_relaxed) != attempt) return {};
-  if (!may_suspend() && data().journal.served_waits().empty()) return {};
-  std::string state = digest(show(data().journal.state().json())).substr(0, 16);
-  const int before = data().extras().attempt.sleeps[state]++;
+  if (!may_suspend() && made_data().journal.served_waits().empty()) return {};
+  std::string state = digest(show(made_data().journal.state().json())).substr(0, 16);
+  const int before = made_data().extras().attempt.sleeps[state]++;
   return state + "/" + std::to_string(before);
 }
 
@@ -236,7 +237,7 @@ Result<void> Run::sleep_for(int attempt, std::string_view name, Duration length)
   {
     const std::scoped_lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
-    Journal& journal = data().journal;
+    Journal& journal = made_data().journal;
     if (const auto known = journal.sleeps().find(name); known != journal.sleeps().end()) {
       what.until = known->second;
     } else {

@@ -82,38 +82,39 @@ Result<ContinuationPtr> take_over(const AgentCore& core, std::shared_ptr<Checkpo
                                   const RunId& id, const RunOptions& options, bool accept_changed,
                                   std::optional<Lease> claimed) {
   ContinuationPtr run(new Continuation(core));
-  RunData& b = *run->data;
+  RunData& data = *run->data;
   if (claimed) {
-    b.writer.lease = *std::move(claimed);
+    data.writer.lease = *std::move(claimed);
   } else {
     store->queue().retry_releases();
     TRIAGE_TRY(lease, run_catching([&] { return store->acquire(id); }));
-    b.writer.lease = std::move(lease);
+    data.writer.lease = std::move(lease);
   }
-  b.store = std::move(store);
-  b.started = true;
-  TRIAGE_TRY(reading, run_catching([&] { return b.store->read_newest(id); }));
-  TRIAGE_TRYV(run_catching([&] { return check_imported(*b.store, reading.info); }));
+  data.store = std::move(store);
+  data.started = true;
+  TRIAGE_TRY(reading, run_catching([&] { return data.store->read_newest(id); }));
+  TRIAGE_TRYV(run_catching([&] { return check_imported(*data.store, reading.info); }));
   TRIAGE_TRY(journal, Journal::fold(reading));
   if (!accept_changed) {
     TRIAGE_TRYV(check_fingerprint(core, journal));
   }
   const Terms terms = terms_of(reading);
-  RunOptions own{.run_id = id, .limits = terms.limits, .store = b.store};
+  RunOptions own{.run_id = id, .limits = terms.limits, .store = data.store};
   if (terms.deadline) own.deadline = time_point(*core.clock, *terms.deadline);
   run->set_terms(std::move(own), options, terms.elapsed);
-  b.journal = std::move(journal);
-  run->task = b.journal.start().value("task", Json());
+  data.journal = std::move(journal);
+  run->task = data.journal.start().value("task", Json());
   run->reading = std::move(reading);
-  run->attempts = b.journal.attempts();
-  b.write_as(core.options);
-  b.writer.queued = b.journal.last();
-  b.writer.durable = b.journal.last();
-  b.task = run->task;
-  if (const auto broken = b.journal.broken_at()) {
-    b.damaged_at = *broken;
-    b.context().notes.push_back("record " + std::to_string(*broken) +
-                                " is damaged or missing; going on from what is intact before it");
+  run->attempts = data.journal.attempts();
+  data.write_as(core.options);
+  data.writer.queued = data.journal.last();
+  data.writer.durable = data.journal.last();
+  data.task = run->task;
+  if (const auto broken = data.journal.broken_at()) {
+    data.damaged_at = *broken;
+    data.context().notes.push_back(
+        "record " + std::to_string(*broken) +
+        " is damaged or missing; going on from what is intact before it");
   }
   return outcome::success(std::move(run));
 }

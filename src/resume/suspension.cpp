@@ -51,15 +51,15 @@ void put_waits(const std::vector<AskedWait>& waits, const RecoveryAction& action
 
 // The facts for a decision, without secrets.
 Suspension Run::shown_suspension(const RecoveryAction& action) {
-  RunData& b = *data_;
-  RunExtras& extras = b.extras();
+  RunData& data = *data_;
+  RunExtras& extras = data.extras();
   Suspension shown{.run_id = id(),
                    .message = action.message,
                    .allowed_actions = action.allowed_actions,
                    .until = action.until,
                    .agent = core_.options.name};
   try {
-    shown.task = b.task;
+    shown.task = data.task;
     if (shown.task.is_null() && !call_.table->task_json(call_.frame, shown.task)) {
       shown.task = task_text();
     }
@@ -87,22 +87,22 @@ Suspension Run::shown_suspension(const RecoveryAction& action) {
 }
 
 Json Run::suspension_fields(const RecoveryAction& action) {
-  RunData& b = *data_;
+  RunData& data = *data_;
   Json fields{{"message", action.message},
               {"allowed_actions", action.allowed_actions},
               {"status", to_string(RunStatus::suspended)},
-              {"type", to_string(b.context().type())},
-              {"restored_steps", b.restored_steps}};
+              {"type", to_string(data.context().type())},
+              {"restored_steps", data.restored_steps}};
   put_terms(terms(), fields);
   if (action.until) {
     fields["until_ms"] = action.until->time_since_epoch().count();
-    const std::string& spent_limit = b.situation().spent_limit;
+    const std::string& spent_limit = data.situation().spent_limit;
     if (!spent_limit.empty()) {
       const RecoveryAction due = action_when_due(fields);
       if (reruns(due.kind)) fields["then"] = action_json(RecoveryAction::escalate(spent_limit));
     }
   }
-  RunExtras& extras = b.extras();
+  RunExtras& extras = data.extras();
   if (extras.attempt.asking.by_guard) fields["proposed"] = extras.attempt.proposed;
   extras.attempt.asking.shown = std::make_unique<Suspension>(shown_suspension(action));
   if (core_.options.redact) fields["task"] = extras.attempt.asking.shown->task;
@@ -124,12 +124,12 @@ void Run::suspend_with(const RecoveryAction& action, Json fields) {
 // The attempt continues when its first wait is over, or after the decision about a nested run.
 // Nothing has failed, so no policy is consulted.
 Input Run::suspend_attempt() {
-  RunData& b = *data_;
+  RunData& data = *data_;
   give_back_permit();
-  RunExtras& extras = b.extras();
+  RunExtras& extras = data.extras();
   std::optional<RecoveryAction> action;
   if (!extras.attempt.children.all.empty()) action = ask_for_children();
-  if (action && !b.store) b.journal.count_wait();
+  if (action && !data.store) data.journal.count_wait();
   if (!extras.attempt.waits.empty()) {
     const WallTime until = earliest(extras.attempt.waits);
     if (!action) action = RecoveryAction::suspend(joined_messages(extras.attempt.waits));
@@ -211,20 +211,20 @@ void Run::suspend_in_memory(const std::string& hash, const RecoveryAction& actio
                        .message = action.message,
                        .until = action.until,
                        .elapsed = elapsed};
-  RunData& b = *waiting.data;
-  b.linked_stop.reset();
+  RunData& data = *waiting.data;
+  data.linked_stop.reset();
   try {
-    if (b.task.is_null()) call_.table->task_json(call_.frame, b.task);
+    if (data.task.is_null()) call_.table->task_json(call_.frame, data.task);
   } catch (...) {
-    b.task = nullptr;  // decide() will say that the task cannot be restored.
+    data.task = nullptr;  // decide() will say that the task cannot be restored.
   }
-  b.journal.set_run(id());
-  if (b.store) {
-    b.store->queue().remove(b.writer);
-    if (b.started) {
-      b.store->queue().release(std::move(b.writer.lease));
+  data.journal.set_run(id());
+  if (data.store) {
+    data.store->queue().remove(data.writer);
+    if (data.started) {
+      data.store->queue().release(std::move(data.writer.lease));
     }
-    b.started = false;
+    data.started = false;
   }
   waiting.options.run_id = id();
   waiting.options.deadline = lasting_deadline();

@@ -76,9 +76,9 @@ Result<DueRun> waiting_run(CheckpointStore& store, const RunInfo& info, Seen& se
 }  // namespace
 
 bool Run::outlives_process() const noexcept {
-  const RunData& b = *data_;
-  return b.store && b.started && !b.detached &&
-         b.store->capabilities().durability != Durability::none;
+  const RunData& data = *data_;
+  return data.store && data.started && !data.detached &&
+         data.store->capabilities().durability != Durability::none;
 }
 
 Input Run::suspend_wait() {

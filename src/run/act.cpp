@@ -79,12 +79,14 @@ void Run::record_once() {
 
 void Run::record_action(const RecoveryAction& action, std::optional<Sequence> compensates_after,
                         const Json* state) {
-  RunData& b = *data_;
-  const Classification& why = b.context().classification;
-  std::string who = b.made_extras ? std::exchange(b.made_extras->decided_by, {}) : std::string();
-  if (!b.store) {
-    b.journal.take_action({why.type, action.kind, why.reason, std::move(who), b.context().refused});
-    if (state != nullptr) b.journal.snapshot_state(*state, true, WallTime());
+  RunData& data = *data_;
+  const Classification& why = data.context().classification;
+  std::string who =
+      data.made_extras ? std::exchange(data.made_extras->decided_by, {}) : std::string();
+  if (!data.store) {
+    data.journal.take_action(
+        {why.type, action.kind, why.reason, std::move(who), data.context().refused});
+    if (state != nullptr) data.journal.snapshot_state(*state, true, WallTime());
     return;
   }
   Json fields{{"action", to_string(action.kind)},
@@ -92,7 +94,7 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
               {"reason", why.reason},
               {"text", describe(action)}};
   if (!who.empty()) fields["by"] = std::move(who);
-  if (b.context().refused) fields["refused"] = true;
+  if (data.context().refused) fields["refused"] = true;
   if (!action.hint.empty()) fields["hint"] = action.hint;
   if (!action.message.empty()) fields["message"] = action.message;
   if (!action.subgoal.empty()) fields["subgoal"] = action.subgoal;
@@ -108,14 +110,14 @@ void Run::record_action(const RecoveryAction& action, std::optional<Sequence> co
   const Lock lock(mutex_);
   add_fact(RecordKind::action_taken, std::move(fields));
   if (state == nullptr) return;
-  enqueue(b.journal.snapshot_state(*state, true, core_.clock->wall_now()));
+  enqueue(data.journal.snapshot_state(*state, true, core_.clock->wall_now()));
 }
 
 void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
-  RunData& b = *data_;
-  const Classification& why = b.context().classification;
-  if (!b.recovery) b.recovery = std::make_unique<Recovery>();
-  Recovery& told = *b.recovery;  // Every member is set, so nothing of the previous one remains.
+  RunData& data = *data_;
+  const Classification& why = data.context().classification;
+  if (!data.recovery) data.recovery = std::make_unique<Recovery>();
+  Recovery& told = *data.recovery;  // Every member is set, so nothing of the previous one remains.
   told.action = action.kind;
   told.failure_type = why.type;
   told.reason = why.reason;
@@ -123,9 +125,9 @@ void Run::set_recovery(const RecoveryAction& action, std::string checkpoint) {
   told.subgoal = action.subgoal;
   told.evidence = why.evidence;
   told.checkpoint_id = std::move(checkpoint);
-  told.tools = b.context().tools;
-  told.contract = b.context().contract;
-  b.restored_steps = b.journal.trajectory().size();
+  told.tools = data.context().tools;
+  told.contract = data.context().contract;
+  data.restored_steps = data.journal.trajectory().size();
 }
 
 Input Run::start_again(const Situation& s) {
@@ -145,10 +147,10 @@ Input Run::start_again(const Situation& s) {
 
 // The step where the attempt failed, possibly later than the step to blame.
 std::optional<std::size_t> Run::failed_step() const {
-  RunData& b = *data_;
-  return last_failed_step({.failure = b.failure(),
-                           .trajectory = b.context().trajectory,
-                           .restored_steps = b.restored_steps});
+  RunData& data = *data_;
+  return last_failed_step({.failure = data.failure(),
+                           .trajectory = data.context().trajectory,
+                           .restored_steps = data.restored_steps});
 }
 
 Sequence Run::target_sequence() const {
@@ -172,23 +174,23 @@ Input Run::learn_target() {
 }
 
 Input Run::roll_back(const Situation& s) {
-  RunData& b = *data_;
+  RunData& data = *data_;
   record_once();
   const bool by_default = s.action.target.kind == RollbackTarget::Kind::last_good;
   const Sequence to = target_sequence();
-  b.rolled_back_step = failed_step();
+  data.rolled_back_step = failed_step();
   record_rollback(s.target, by_default);
   std::string checkpoint;
-  const Sequence restored = s.target ? to : b.journal.start_sequence();
+  const Sequence restored = s.target ? to : data.journal.start_sequence();
   if (restored != 0) checkpoint = to_string(CheckpointId{id(), restored});
   RecoveryAction told = s.action;
   if (told.hint.empty()) {
     told.hint = checkpoint.empty() ? "Rolled back to the start of the run."
                                    : "Rolled back to checkpoint " + checkpoint + ".";
   }
-  if (b.detached) told.hint += " (Restored from memory: the store is not reachable.)";
+  if (data.detached) told.hint += " (Restored from memory: the store is not reachable.)";
   set_recovery(told, checkpoint);
-  emit(EventKind::rolled_back, {.text = checkpoint, .number = b.detached ? 1U : 0U});
+  emit(EventKind::rolled_back, {.text = checkpoint, .number = data.detached ? 1U : 0U});
   return Input::done;
 }
 
@@ -198,19 +200,20 @@ Result<void> Run::learn_state_at(Sequence to) {
 }
 
 void Run::record_rollback(std::optional<std::size_t> target, bool by_default) {
-  RunData& b = *data_;
-  const Sequence to = target ? b.journal.positions()[*target].seq : 0;
-  if (b.store) {
-    const std::size_t steps = target ? b.journal.positions()[*target].steps : 0;
+  RunData& data = *data_;
+  const Sequence to = target ? data.journal.positions()[*target].seq : 0;
+  if (data.store) {
+    const std::size_t steps = target ? data.journal.positions()[*target].steps : 0;
     const Lock lock(mutex_);
     add_fact(RecordKind::rolled_back, Json{{"to", to}, {"steps", steps}, {"default", by_default}});
     // Folding then never crosses the rollback.
-    enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
+    enqueue(
+        data.journal.snapshot_state(data.journal.state().json(), false, core_.clock->wall_now()));
   } else if (target) {
-    b.journal.rewind(*target);
-    if (by_default) b.journal.mark_used(to);
+    data.journal.rewind(*target);
+    if (by_default) data.journal.mark_used(to);
   } else {
-    b.journal.start_over();
+    data.journal.start_over();
   }
 }
 

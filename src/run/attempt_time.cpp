@@ -26,7 +26,7 @@ void Run::begin_attempt_time() {
   auto time = std::make_unique<AttemptTime>(*core_.clock, after(core_.options.attempt_timeout),
                                             stop_token());
   const Lock lock(mutex_);
-  data().extras().attempt_time = std::move(time);
+  made_data().extras().attempt_time = std::move(time);
 }
 
 bool Run::end_attempt_time() {
@@ -83,16 +83,16 @@ std::stop_token Run::timed_stop_token() {
   const std::stop_token cancelled = attempt_stop_token();
   const std::optional<TimePoint> ends = run_time_ends();
   if (!ends) return cancelled;
-  RunData& b = data();
+  RunData& data = made_data();
   std::unique_ptr<AttemptTime> made;
   Lock lock(mutex_);
-  if (!b.extras().run_time) {
+  if (!data.extras().run_time) {
     lock.unlock();  // A clock may ring other alarms meanwhile, and their callbacks lock.
     made = std::make_unique<AttemptTime>(*core_.clock, *ends, cancelled);
     lock.lock();
-    if (!b.extras().run_time) b.extras().run_time = std::move(made);
+    if (!data.extras().run_time) data.extras().run_time = std::move(made);
   }
-  return b.extras().run_time->token();
+  return data.extras().run_time->token();
 }
 
 // From here on nothing triggers the tokens that the attempt gave out.
@@ -118,15 +118,15 @@ Error Run::out_of_time(int attempt) {
 
 // The failure is blamed on the time limit, unless it names its own type.
 void Run::blame_attempt_time() {
-  RunData& b = *data_;
-  if (b.failure().type) return;
-  Failure failure = b.failure();
+  RunData& data = *data_;
+  if (data.failure().type) return;
+  Failure failure = data.failure();
   failure.text = time_is_over(core_.options.attempt_timeout) +
                  (failure.text.empty() ? "" : "; it ended with: " + failure.text);
   failure.type = FailureType::timeout;
   failure.reason = attempt_timeout;
-  b.report(std::move(failure));
-  b.attempt.child.reset();
+  data.report(std::move(failure));
+  data.attempt.child.reset();
 }
 
 }  // namespace triage::inline v0_1::detail

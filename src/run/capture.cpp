@@ -83,22 +83,22 @@ void Run::capture(const std::exception& exception) {
   }
   failure.causes.insert(failure.causes.begin(), causes.begin(), causes.end());
   const std::scoped_lock lock(mutex_);
-  RunData& b = data();
+  RunData& data = made_data();
   if (bad != nullptr) {
     note_child(bad->error().suspension());
-    b.stick_to_doubt(bad->error());
+    data.stick_to_doubt(bad->error());
   }
   if (carried.child) {
-    b.attempt.child = std::move(carried.child);
-    b.attempt.child_at = b.journal.last();
+    data.attempt.child = std::move(carried.child);
+    data.attempt.child_at = data.journal.last();
   }
-  b.report(std::move(failure));
+  data.report(std::move(failure));
 }
 
 void Run::capture_unknown() {
   Failure failure{.text = current_exception_text(), .exception_type = current_type_name()};
   const std::scoped_lock lock(mutex_);
-  data().report(std::move(failure));
+  made_data().report(std::move(failure));
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -49,23 +49,23 @@ void bring_up_to_date(std::vector<HistoryEntry>& copy, const std::vector<History
 
 // Everything the machine needs to continue after this failure.
 void Run::describe_situation(Situation& s) {
-  RunData& b = *data_;
-  s.context = &b.context();
-  s.attempts = attempt_ - b.journal.suspended_attempts();
+  RunData& data = *data_;
+  s.context = &data.context();
+  s.attempts = attempt_ - data.journal.suspended_attempts();
   s.can_suspend = outlives_process();
-  s.no_attempt = b.attempt.no_attempt;
-  s.gate_closed = b.attempt.gate_closed;
+  s.no_attempt = data.attempt.no_attempt;
+  s.gate_closed = data.attempt.gate_closed;
   s.time_end = name_of_end();
   s.in_doubt.reset();
-  if (b.attempt.sticky && b.attempt.sticky->code == Errc::in_doubt)
-    s.in_doubt = b.attempt.sticky->detail;
-  const RunExtras* extras = b.made_extras.get();
+  if (data.attempt.sticky && data.attempt.sticky->code == Errc::in_doubt)
+    s.in_doubt = data.attempt.sticky->detail;
+  const RunExtras* extras = data.made_extras.get();
   const bool asks = extras != nullptr && extras->attempt.asked &&
                     s.context->classification.reason == needs_approval;
   s.asked = asks ? &*extras->attempt.asked : nullptr;
   s.unsafe_steps.clear();
   if (core_.options.strict_idempotency) {
-    s.unsafe_steps = unsafe_steps(s.context->trajectory, b.restored_steps);
+    s.unsafe_steps = unsafe_steps(s.context->trajectory, data.restored_steps);
   }
 }
 
@@ -128,42 +128,42 @@ Input Run::announce() {
 
 void Run::classify() {
   complete_context();
-  RunData& b = *data_;
-  Classification& found = b.context().classification;
+  RunData& data = *data_;
+  Classification& found = data.context().classification;
   found = ask_classifier();
   if (to_string(found.type) == to_string(FailureType::unknown)) found.type = FailureType::unknown;
-  b.classified_attempt = attempt_;
+  data.classified_attempt = attempt_;
   // A guess is kept as evidence; only a confident one justifies discarding progress.
   if (found.critical_step_confidence && *found.critical_step_confidence < least_guess_acted_on) {
     found.critical_step.reset();
   }
-  if (!found.critical_step && !b.attempt.gate_refused) {
+  if (!found.critical_step && !data.attempt.gate_refused) {
     found.critical_step_confidence.reset();
-    found.critical_step = last_failed_step(b.context().trajectory, b.restored_steps);
+    found.critical_step = last_failed_step(data.context().trajectory, data.restored_steps);
   }
-  if (found.critical_step && *found.critical_step >= b.context().trajectory.size()) {
+  if (found.critical_step && *found.critical_step >= data.context().trajectory.size()) {
     found.critical_step.reset();
   }
-  if (!b.store) {
-    b.journal.note_failure(found.critical_step);
+  if (!data.store) {
+    data.journal.note_failure(found.critical_step);
     return;
   }
-  record_fact(RecordKind::failure_classified, failure_fields(b.context(), b.failure()));
+  record_fact(RecordKind::failure_classified, failure_fields(data.context(), data.failure()));
 }
 
 void Run::complete_context() {
-  RunData& b = data();
-  FailureContext& context = b.context();
-  if (!b.started_at) b.started_at = began_.value_or(now());
+  RunData& data = made_data();
+  FailureContext& context = data.context();
+  if (!data.started_at) data.started_at = began_.value_or(now());
   if (context.task.empty()) context.task = task_text();
-  context.refused = b.attempt.gate_refused;
+  context.refused = data.attempt.gate_refused;
   context.attempt_number = std::max(attempt_, 1);  // 0: the deadline left no time for the first.
-  bring_up_to_date(context.history, b.journal.history());
-  context.trajectory = b.journal.trajectory();
+  bring_up_to_date(context.history, data.journal.history());
+  context.trajectory = data.journal.trajectory();
   context.random = unit_interval(core_.random->next());
-  context.text = b.failure().text;
-  context.exception_type = b.failure().exception_type;
-  context.usage = b.journal.usage();
+  context.text = data.failure().text;
+  context.exception_type = data.failure().exception_type;
+  context.usage = data.journal.usage();
   collect_notes();
   measure_time();
   context.contract = contract();
@@ -174,7 +174,7 @@ void Run::complete_context() {
     auto open = open_subgoals(*context.contract, context.trajectory);
     if (!open.empty()) context.incomplete_subgoal = std::move(open.front());
   }
-  if (b.store) context.run_id = id();
+  if (data.store) context.run_id = id();
 }
 
 void Run::measure_time() {
@@ -197,39 +197,39 @@ std::string Run::task_text() const {
 }
 
 Classification Run::ask_classifier() {
-  RunData& b = *data_;
-  if (b.made_extras && b.made_extras->attempt.broken_return)
-    return *b.made_extras->attempt.broken_return;
-  if (!b.failure().type && b.attempt.child && b.attempt.child_at == b.journal.last()) {
-    Classification inherited = b.attempt.child->classification;
+  RunData& data = *data_;
+  if (data.made_extras && data.made_extras->attempt.broken_return)
+    return *data.made_extras->attempt.broken_return;
+  if (!data.failure().type && data.attempt.child && data.attempt.child_at == data.journal.last()) {
+    Classification inherited = data.attempt.child->classification;
     inherited.critical_step.reset();  // It refers to the child's trajectory.
     inherited.loop_steps.clear();
     for (Evidence& one : inherited.evidence) one.step.reset();
     return inherited;
   }
-  if (b.failure().type) {
+  if (data.failure().type) {
     Classification reported{
-        .type = *b.failure().type,
-        .reason = b.failure().reason,
+        .type = *data.failure().type,
+        .reason = data.failure().reason,
         .confidence = 1.0,
         .evidence = {{.source = "reported",
-                      .suggests = *b.failure().type,
+                      .suggests = *data.failure().type,
                       .detail = "the type was named where the failure was reported",
                       .confidence = 1.0}}};
-    reported.retry_after = find_retry_after(b.failure(), reported, core_.clock.get()).wait;
+    reported.retry_after = find_retry_after(data.failure(), reported, core_.clock.get()).wait;
     return reported;
   }
   const ClassifierInput input{
-      .failure = b.failure(),
-      .trajectory = b.context().trajectory,
-      .task = b.context().task,
-      .restored_steps = b.restored_steps,
+      .failure = data.failure(),
+      .trajectory = data.context().trajectory,
+      .task = data.context().task,
+      .restored_steps = data.restored_steps,
       .contract = contract().get(),
       .breaches = breaches(),
-      .deadline_passed = b.context().remaining && *b.context().remaining <= Duration::zero(),
-      .rolled_back_step = b.rolled_back_step,
-      .newest_call_tokens = b.attempt.newest_call_tokens,
-      .remaining = b.context().remaining,
+      .deadline_passed = data.context().remaining && *data.context().remaining <= Duration::zero(),
+      .rolled_back_step = data.rolled_back_step,
+      .newest_call_tokens = data.attempt.newest_call_tokens,
+      .remaining = data.context().remaining,
       .stop_token = stop_token(),
       .clock = core_.clock.get()};
   try {

@@ -76,14 +76,14 @@ Result<void> Run::propose_step(int attempt, const Step& step) {
       return Error{Errc::invalid_argument,
                    "the callable has returned: its attempt takes nothing any more"};
     }
-    RunData& b = data();
+    RunData& data = made_data();
     if (!denied) {
-      if (b.journal.approved().contains(fingerprint)) return outcome::success();
-      b.extras().attempt.asked =
+      if (data.journal.approved().contains(fingerprint)) return outcome::success();
+      data.extras().attempt.asked =
           RecoveryAction::suspend("may the agent take step " + name_of(step) + "?" +
                                   (why.empty() ? "" : " Why it asks" + why));
-      b.extras().attempt.proposed = fingerprint;
-      b.extras().attempt.asking.step = shown_step(step, verdict);
+      data.extras().attempt.proposed = fingerprint;
+      data.extras().attempt.asking.step = shown_step(step, verdict);
     }
   }
   emit(EventKind::step_refused, {.attempt = attempt, .step = &step, .text = text});

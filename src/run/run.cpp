@@ -46,7 +46,7 @@ void Run::link_stop_tokens() {
   const std::stop_token theirs = parent.attempt_stop_token();
   const bool both = options_.stop_token.stop_possible() && theirs.stop_possible();
   if (both || parent.core_.options.attempt_timeout != Duration::zero()) {
-    data().linked_stop = std::make_unique<LinkedStop>(options_.stop_token, theirs);
+    made_data().linked_stop = std::make_unique<LinkedStop>(options_.stop_token, theirs);
   }
 }
 
@@ -129,20 +129,20 @@ void Run::collect_notes() {
 }
 
 void Run::note(std::string text) {
-  data().context().notes.push_back(text);
+  made_data().context().notes.push_back(text);
   emit(EventKind::callback_failed, {.text = text});
 }
 
 // --- The store.
 
 Result<Record> Run::run_started() {
-  RunData& b = data();
+  RunData& data = made_data();
   Json fields = identity_of(core_);
-  fields["auto_checkpoint"] = b.journal.auto_checkpoint();
+  fields["auto_checkpoint"] = data.journal.auto_checkpoint();
   try {
-    if (call_.table->task_json(call_.frame, b.task)) {
-      TRIAGE_TRYV(check_json(b.task, "the task"));
-      fields["task"] = b.task;
+    if (call_.table->task_json(call_.frame, data.task)) {
+      TRIAGE_TRYV(check_json(data.task, "the task"));
+      fields["task"] = data.task;
     }
   } catch (...) {
     return Error{Errc::invalid_argument,
@@ -157,7 +157,7 @@ Result<Record> Run::run_started() {
     if (refuses_effects()) fields["refuses_effects"] = true;
   }
   return outcome::success(
-      b.journal.add(RecordKind::run_started, core_.clock->wall_now(), std::move(fields)));
+      data.journal.add(RecordKind::run_started, core_.clock->wall_now(), std::move(fields)));
 }
 
 Result<void> Run::set_up(bool* recorded) {
@@ -169,17 +169,17 @@ Result<void> Run::set_up(bool* recorded) {
   }
   TRIAGE_TRYV(check_run_label(options_.label, "the run's label"));
   began_ = now();
-  RunData& b = data();
-  b.started_at = began_;
-  b.store = options_.store ? options_.store : core_.options.store;
+  RunData& data = made_data();
+  data.started_at = began_;
+  data.store = options_.store ? options_.store : core_.options.store;
   if (options_.parent != nullptr && refuses_effects()) {
     const Run& above = *options_.parent->run_;  // A what-if leaves other stores as they are.
     const Lock lock(above.mutex_);
-    b.store = above.data_ ? above.data_->store : nullptr;
+    data.store = above.data_ ? above.data_->store : nullptr;
   }
-  if (!b.store) return outcome::success();
-  b.writer.mutex = &mutex_;
-  b.write_as(core_.options);
+  if (!data.store) return outcome::success();
+  data.writer.mutex = &mutex_;
+  data.write_as(core_.options);
   Result<void> started = open_in_store();
   // A generated id stands for no other run's work: seeds that are equal, at equal times, make equal
   // ones.
@@ -188,17 +188,17 @@ Result<void> Run::set_up(bool* recorded) {
                      options_.run_id.empty();
        ++made) {
     static_cast<void>(id_.take());
-    b.opening = 0;
-    b.journal = Journal({}, b.journal.auto_checkpoint());
-    b.writer.start_over();
+    data.opening = 0;
+    data.journal = Journal({}, data.journal.auto_checkpoint());
+    data.writer.start_over();
     started = open_in_store();
   }
   if (started) return outcome::success();
   const Errc code = started.error().code;
   if (code == Errc::conflict) {
-    b.store->queue().retry_releases();
-    const Result<RunInfo> existing = run_catching([&] { return b.store->run(id()); });
-    b.store.reset();  // The store's run is not ours.
+    data.store->queue().retry_releases();
+    const Result<RunInfo> existing = run_catching([&] { return data.store->run(id()); });
+    data.store.reset();  // The store's run is not ours.
     if (!existing) return existing.error();
     if (options_.run_id.empty()) {
       return Error{Errc::conflict,
@@ -218,28 +218,28 @@ Result<void> Run::set_up(bool* recorded) {
                                      "; continue it with resume_run or run_or_resume"};
   }
   if (!may_pass(code) || fails_with_store()) {
-    b.store.reset();
+    data.store.reset();
     return std::move(started).error();
   }
-  b.detached = true;
-  b.context().notes.push_back("the store failed at the start: " + started.error().detail);
+  data.detached = true;
+  data.context().notes.push_back("the store failed at the start: " + started.error().detail);
   emit(EventKind::store_detached, {.error = &started.error()});
   return outcome::success();
 }
 
 // Records the start and writes it.
 Result<void> Run::open_in_store() {
-  RunData& b = *data_;
-  b.journal.set_run(id());
+  RunData& data = *data_;
+  data.journal.set_run(id());
   TRIAGE_TRY(first, run_started());
   enqueue(std::move(first));
   record_fact(RecordKind::attempt_started, Json{{"number", 1}});
-  b.opening = b.writer.pending.size();
+  data.opening = data.writer.pending.size();
   return start_in_store();
 }
 
 Result<void> Run::start_in_store() {
-  RunData& b = *data_;
+  RunData& data = *data_;
   const RunInfo info{.id = id(),
                      .agent = core_.options.name,
                      .label = options_.label,
@@ -249,14 +249,14 @@ Result<void> Run::start_in_store() {
                      .updated = core_.clock->wall_now()};
   // Deterministic, so that the store recognises a repeated start whose reply was lost.
   std::vector<Record> records;
-  const auto opening = static_cast<std::ptrdiff_t>(b.opening);
+  const auto opening = static_cast<std::ptrdiff_t>(data.opening);
   {
     const std::scoped_lock lock(mutex_);
-    records.assign(b.writer.pending.begin(), b.writer.pending.begin() + opening);
+    records.assign(data.writer.pending.begin(), data.writer.pending.begin() + opening);
   }
-  Result<Lease> lease = run_catching([&] { return b.store->start(info, records); });
+  Result<Lease> lease = run_catching([&] { return data.store->start(info, records); });
   const std::scoped_lock lock(mutex_);
-  RunWriter& writer = b.writer;
+  RunWriter& writer = data.writer;
   if (!lease) {
     writer.fail(lease.error());
     return std::move(lease).error();
@@ -265,7 +265,7 @@ Result<void> Run::start_in_store() {
   writer.pending.erase(writer.pending.begin(), writer.pending.begin() + opening);
   writer.durable = records.back().seq();
   if (!writer.lost) writer.failure.reset();
-  b.started = true;
+  data.started = true;
   return outcome::success();
 }
 
@@ -282,30 +282,30 @@ void Run::add_fact(RecordKind kind, Json fields, RunStatus status) {
 }
 
 void Run::enqueue(Record record) {
-  RunData& b = *data_;
-  if (!b.store) return;
-  RunWriter& writer = b.writer;
-  if (!b.started) return writer.keep(std::move(record));
-  b.store->queue().enqueue(writer, std::move(record));
+  RunData& data = *data_;
+  if (!data.store) return;
+  RunWriter& writer = data.writer;
+  if (!data.started) return writer.keep(std::move(record));
+  data.store->queue().enqueue(writer, std::move(record));
 }
 
 // The store was unavailable for too long, or memory ran out: drops the queue, except for the start
 // of the run, which every fold needs. A gap record says what was lost, and a snapshot restores the
 // state. If records are just being written to the store, the gap includes them.
 void Run::make_room() {
-  RunData& b = *data_;
-  RunWriter& writer = b.writer;
+  RunData& data = *data_;
+  RunWriter& writer = data.writer;
   const bool full = writer.failure && writer.pending.size() >= writer.capacity;
-  if (!b.store || (!full && !writer.lost)) return;
-  const std::size_t kept = b.started || b.fenced ? 0 : b.opening;
+  if (!data.store || (!full && !writer.lost)) return;
+  const std::size_t kept = data.started || data.fenced ? 0 : data.opening;
   const Sequence first = (kept == 0 ? writer.durable.load() : writer.pending[kept - 1].seq()) + 1;
   writer.pending.erase(writer.pending.begin() + static_cast<std::ptrdiff_t>(kept),
                        writer.pending.end());
   writer.lost = false;
-  b.dropped = b.journal.last();
-  const Json gap{{"first", first}, {"last", b.dropped}, {"attempts", attempt_}};
-  enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
-  enqueue(b.journal.snapshot_state(b.journal.state().json(), false, core_.clock->wall_now()));
+  data.dropped = data.journal.last();
+  const Json gap{{"first", first}, {"last", data.dropped}, {"attempts", attempt_}};
+  enqueue(data.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
+  enqueue(data.journal.snapshot_state(data.journal.state().json(), false, core_.clock->wall_now()));
 }
 
 }  // namespace triage::inline v0_1::detail

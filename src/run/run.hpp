@@ -148,7 +148,7 @@ class Run {
   using Lock = std::unique_lock<std::mutex>;
 
   // --- run.cpp
-  RunData& data() {
+  RunData& made_data() {
     RunData* made = data_.get();
     return made != nullptr ? *made : make_data();
   }

@@ -13,7 +13,7 @@ void Run::set_contract(int attempt, AgentContract contract) {
   Result<void> checked = check_contract(contract);
   auto made = std::make_shared<const AgentContract>(std::move(contract));
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt) && !refused(checked)) data().extras().contract = std::move(made);
+  if (!is_late(attempt) && !refused(checked)) made_data().extras().contract = std::move(made);
 }
 
 const std::shared_ptr<const AgentContract>& Run::contract() const noexcept {
@@ -57,7 +57,7 @@ bool Run::judges_return() const noexcept {
 }
 
 Input Run::judge_return() {
-  RunData& b = *data_;
+  RunData& data = *data_;
   const AgentContract& held_to = *contract();
   Json result;
   if (judges_result(held_to)) {
@@ -70,7 +70,7 @@ Input Run::judge_return() {
       problem = "was not converted to JSON: " + current_exception_text();
     }
     if (!checkable) {
-      b.attempt.sticky =
+      data.attempt.sticky =
           Error{Errc::invalid_argument, "the contract cannot be checked: the agent's result " +
                                             problem + "; give its type to_json and from_json"};
       return Input::succeeded;  // The sticky error ends the run.
@@ -78,13 +78,13 @@ Input Run::judge_return() {
   }
   static const Failure nothing_reported;
   std::optional<Classification> broken = broken_return({.failure = nothing_reported,
-                                                        .trajectory = b.journal.trajectory(),
-                                                        .restored_steps = b.restored_steps,
+                                                        .trajectory = data.journal.trajectory(),
+                                                        .restored_steps = data.restored_steps,
                                                         .contract = &held_to,
                                                         .result = &result});
   if (!broken) return Input::succeeded;
-  b.report({.text = broken->evidence.front().detail});
-  b.extras().attempt.broken_return = std::move(broken);
+  data.report({.text = broken->evidence.front().detail});
+  data.extras().attempt.broken_return = std::move(broken);
   return Input::failed;
 }
 

@@ -71,7 +71,7 @@ Input Run::enter_gates() {
   const bool just_read = attempt_ == 0 && !data_ && attempt_began_;
   GateAnswer answer = core_.gates.enter(request, *permit_, just_read ? *attempt_began_ : now());
   if (answer.kind == GateAnswer::Kind::wait) {
-    Situation& s = data().situation();
+    Situation& s = made_data().situation();
     s.gate_wait = answer.wait;
     s.gate_waited =
         Duration(saturating_add(s.gate_waited.count(), answer.wait.count()));  // After this wait.
@@ -85,13 +85,13 @@ Input Run::enter_gates() {
 }
 
 Input Run::refuse_entry(const GateAnswer& answer) {
-  RunData& b = data();
+  RunData& data = made_data();
   emit(EventKind::gate_refused, {.text = answer.message});
-  b.report(refusal(answer, "to start an attempt"));
-  b.extras().attempt.broken_return.reset();
-  b.attempt.gate_refused = true;
-  b.attempt.gate_closed = answer.wait <= Duration::zero();
-  b.attempt.child.reset();
+  data.report(refusal(answer, "to start an attempt"));
+  data.extras().attempt.broken_return.reset();
+  data.attempt.gate_refused = true;
+  data.attempt.gate_closed = answer.wait <= Duration::zero();
+  data.attempt.child.reset();
   return Input::failed;
 }
 

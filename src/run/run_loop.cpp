@@ -74,7 +74,7 @@ Input Run::run_callable(Attempt& attempt) {
     return call_.table->invoke(call_.frame, attempt) ? Input::succeeded : Input::failed;
   } catch (const AttemptStopped&) {
     const Lock lock(mutex_);
-    if (!data().attempt.sticky && data_->failure().text.empty()) {
+    if (!made_data().attempt.sticky && data_->failure().text.empty()) {
       Failure stopped = data_->failure();
       stopped.text = "the attempt was stopped";  // Thrown by the callable itself.
       data_->report(std::move(stopped));
@@ -182,7 +182,7 @@ void Run::announce_start() {
 
 Input Run::cancel(std::string detail, bool stopped_attempt) {
   end_in_store(RunStatus::cancelled, Json{{"detail", detail}}, stopped_attempt);
-  data().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
+  made_data().outcome = std::make_unique<Error>(Errc::cancelled, std::move(detail));
   return Input::stopped;
 }
 
@@ -223,18 +223,18 @@ Input Run::invoke() {
 }
 
 void Run::prepare_attempt() {
-  RunData& b = *data_;
-  b.begin_attempt();
+  RunData& data = *data_;
+  data.begin_attempt();
   // Notes taken during set-up belong to the first failure.
-  if (b.classified_attempt >= 0) {
+  if (data.classified_attempt >= 0) {
     collect_notes();
-    b.context().notes.clear();
+    data.context().notes.clear();
   }
-  if (b.journal.attempts() >= attempt_) return;
-  if (b.store) {
+  if (data.journal.attempts() >= attempt_) return;
+  if (data.store) {
     record_fact(RecordKind::attempt_started, Json{{"number", attempt_}});
   } else {
-    b.journal.begin_attempt(attempt_);
+    data.journal.begin_attempt(attempt_);
   }
 }
 
@@ -323,39 +323,39 @@ Outcome Run::end() {
     emit(EventKind::run_finished);
     return nullptr;
   }
-  RunData& b = *data_;
+  RunData& data = *data_;
   if (const std::uint64_t late = late_calls(); late > 0) {
     emit(EventKind::late_call, {.number = late});
   }
-  if (b.suspension) {
+  if (data.suspension) {
     // A token is only returned for a stored suspension.
     if (Result<void> stored = drain_strictly(); !stored) {
       end_in_store(RunStatus::failed, Json{{"detail", stored.error().detail}});
       static_cast<void>(drain_strictly());
-      b.suspension.reset();
-      b.outcome = std::make_unique<Error>(std::move(stored).error());
+      data.suspension.reset();
+      data.outcome = std::make_unique<Error>(std::move(stored).error());
     }
   }
   // A caller who names a run must be able to rely on what is stored of it.
   if (Result<void> stored = store_end(); !stored) {
     if (!options_.run_id.empty() || fails_with_store()) tell_unstored(stored.error());
   }
-  if (!b.outcome && !b.suspension) {
+  if (!data.outcome && !data.suspension) {
     if (has_store()) tidy_keys(true);
     emit(EventKind::run_finished, {.number = degraded_ ? 1U : 0U});
     return nullptr;
   }
-  if (has_store()) tidy_keys(b.suspension == nullptr);
+  if (has_store()) tidy_keys(data.suspension == nullptr);
   std::shared_ptr<const FailureContext> context;
-  const bool blameless =
-      b.outcome && (b.outcome->code == Errc::cancelled || UnstoredEnd::announced(*b.outcome));
-  if (!blameless && (b.classified_attempt >= 0 || !b.failure().text.empty())) {
-    if (b.context().run_id.empty() && id_) b.context().run_id = *id_;
+  const bool blameless = data.outcome && (data.outcome->code == Errc::cancelled ||
+                                          UnstoredEnd::announced(*data.outcome));
+  if (!blameless && (data.classified_attempt >= 0 || !data.failure().text.empty())) {
+    if (data.context().run_id.empty() && id_) data.context().run_id = *id_;
     collect_notes();
-    context = std::make_shared<const FailureContext>(b.context());
+    context = std::make_shared<const FailureContext>(data.context());
   }
   if (options_.parent != nullptr && context) options_.parent->child_failed(context);
-  Outcome outcome = b.suspension ? suspended_outcome(context) : std::move(b.outcome);
+  Outcome outcome = data.suspension ? suspended_outcome(context) : std::move(data.outcome);
   if (options_.parent != nullptr && outcome->suspension()) tell_parent(outcome->suspension());
   if (context && !outcome->failure() && !outcome->suspension()) {
     ErrorFacts::failed(*outcome, context);

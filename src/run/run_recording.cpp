@@ -58,7 +58,7 @@ Result<void> check_usage(const Usage& usage) {
 
 bool Run::is_late(int attempt) {
   if (open_attempt_.load(std::memory_order_relaxed) == attempt) return false;
-  ++data().late_calls;
+  ++made_data().late_calls;
   return true;
 }
 
@@ -66,7 +66,7 @@ bool Run::is_late(int attempt) {
 bool Run::takes_nothing(int attempt) { return is_late(attempt) || (data_ && data_->refused); }
 
 void Run::carry_thread(bool begins) {
-  data();
+  made_data();
   const Lock lock(mutex_);
   std::set<std::thread::id>& carried = data_->extras().carried;
   if (begins) {
@@ -88,14 +88,14 @@ void Run::stick(int attempt, Error error) {
   // The callable has returned, but the run waits for this effect: its doubt still counts.
   const bool awaited = open == 0 && error.code == Errc::in_doubt && attempt == attempt_;
   if (open != attempt && !awaited) return;
-  std::optional<Error>& sticky = data().attempt.sticky;
+  std::optional<Error>& sticky = made_data().attempt.sticky;
   // A later store error must not hide that an effect is in doubt.
   if (!sticky || error.code == Errc::in_doubt) sticky = std::move(error);
 }
 
 void Run::note_stopped(int attempt) {
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) data().attempt.stopped = true;
+  if (!is_late(attempt)) made_data().attempt.stopped = true;
 }
 
 const RunData* Run::seen_by(int attempt) const noexcept {
@@ -104,40 +104,40 @@ const RunData* Run::seen_by(int attempt) const noexcept {
 
 bool Run::refused(Result<void>& checked) {
   if (checked) return false;
-  if (!data().attempt.sticky) data_->attempt.sticky = std::move(checked).error();
+  if (!made_data().attempt.sticky) data_->attempt.sticky = std::move(checked).error();
   return true;
 }
 
 std::optional<Error> Run::sticky(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  const RunData* b = seen_by(attempt);
-  return b != nullptr ? b->attempt.sticky : std::nullopt;
+  const RunData* data = seen_by(attempt);
+  return data != nullptr ? data->attempt.sticky : std::nullopt;
 }
 
 State Run::state(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  const RunData* b = seen_by(attempt);
-  return b != nullptr ? b->journal.state() : State();
+  const RunData* data = seen_by(attempt);
+  return data != nullptr ? data->journal.state() : State();
 }
 
 Trajectory Run::trajectory(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  const RunData* b = seen_by(attempt);
-  return b != nullptr ? b->journal.trajectory() : Trajectory();
+  const RunData* data = seen_by(attempt);
+  return data != nullptr ? data->journal.trajectory() : Trajectory();
 }
 
 const Recovery* Run::recovery(int attempt) const {
   const std::scoped_lock lock(mutex_);
-  const RunData* b = seen_by(attempt);
-  return b != nullptr ? b->recovery.get() : nullptr;
+  const RunData* data = seen_by(attempt);
+  return data != nullptr ? data->recovery.get() : nullptr;
 }
 
 void Run::child_failed(int attempt, std::shared_ptr<const FailureContext> failure) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return;
-  RunData& b = data();
-  b.attempt.child = std::move(failure);
-  b.attempt.child_at = b.journal.last();
+  RunData& data = made_data();
+  data.attempt.child = std::move(failure);
+  data.attempt.child_at = data.journal.last();
 }
 
 void Run::write_through(int attempt, Lock lock) {
@@ -229,21 +229,21 @@ void Run::record_step(int attempt, const Step& step, Step* movable) {
     broken = judge_unlocked(step, lock);
     if (takes_nothing(attempt)) return;
   }
-  RunData& b = data();
-  if (!b.store) {
-    b.journal.take_step(movable != nullptr ? std::move(*movable) : Step(step), WallTime());
+  RunData& data = made_data();
+  if (!data.store) {
+    data.journal.take_step(movable != nullptr ? std::move(*movable) : Step(step), WallTime());
     keep(broken);
     if (observer() == nullptr) [[likely]]
       return;
-    const Trajectory kept = b.journal.trajectory();
+    const Trajectory kept = data.journal.trajectory();
     lock.unlock();
     tell_of_step(attempt, kept.back(), kept.size() - 1, broken);
     return;
   }
   make_room();
   const WallTime time = core_.clock->wall_now();
-  enqueue(encoded ? b.journal.add_step(step, std::move(encoded), time)
-                  : b.journal.add_step(step, time));
+  enqueue(encoded ? data.journal.add_step(step, std::move(encoded), time)
+                  : data.journal.add_step(step, time));
   keep(broken);
   if (observer() != nullptr) [[unlikely]] {
     const std::size_t index = newest_step();
@@ -271,13 +271,13 @@ void Run::record_step(int attempt, const Step& step, const StepValues& values) {
     record_step(attempt, whole, &whole);
     return;
   }
-  RunData& b = data();
-  if (!b.store) {
-    b.journal.add_encoded_step(std::move(encoded).value(), WallTime());
+  RunData& data = made_data();
+  if (!data.store) {
+    data.journal.add_encoded_step(std::move(encoded).value(), WallTime());
     return;
   }
   make_room();
-  enqueue(b.journal.add_encoded_step(std::move(encoded).value(), core_.clock->wall_now()));
+  enqueue(data.journal.add_encoded_step(std::move(encoded).value(), core_.clock->wall_now()));
   write_through(attempt, std::move(lock));
 }
 
@@ -286,11 +286,11 @@ void Run::update_state(int attempt, Json patch) {
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
   if (refused(checked) || patch.empty()) return;
-  RunData& b = data();
+  RunData& data = made_data();
   make_room();
-  Record record =
-      b.journal.change_state(std::move(patch), b.store ? core_.clock->wall_now() : WallTime());
-  if (!b.store) return;
+  Record record = data.journal.change_state(std::move(patch),
+                                            data.store ? core_.clock->wall_now() : WallTime());
+  if (!data.store) return;
   enqueue(std::move(record));
   snapshot_if_due();
   write_through(attempt, std::move(lock));
@@ -299,11 +299,11 @@ void Run::update_state(int attempt, Json patch) {
 void Run::remove_state(int attempt, std::string_view key) {
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
-  RunData& b = data();
-  if (!b.journal.has_key(key)) return;
+  RunData& data = made_data();
+  if (!data.journal.has_key(key)) return;
   make_room();
-  Record record = b.journal.remove_state(std::string(key), core_.clock->wall_now());
-  if (!b.store) return;
+  Record record = data.journal.remove_state(std::string(key), core_.clock->wall_now());
+  if (!data.store) return;
   enqueue(std::move(record));
   write_through(attempt, std::move(lock));
 }
@@ -313,10 +313,10 @@ void Run::replace_state(int attempt, Json state) {
   Lock lock(mutex_);
   if (takes_nothing(attempt)) return;
   if (refused(checked)) return;
-  RunData& b = data();
+  RunData& data = made_data();
   make_room();
-  Record record = b.journal.snapshot_state(std::move(state), true, core_.clock->wall_now());
-  if (!b.store) return;
+  Record record = data.journal.snapshot_state(std::move(state), true, core_.clock->wall_now());
+  if (!data.store) return;
   enqueue(std::move(record));
   write_through(attempt, std::move(lock));
 }
@@ -326,15 +326,15 @@ void Run::record_usage(int attempt, const Usage& usage) {
   Result<void> checked = check_usage(usage);
   Lock lock(mutex_);
   if (takes_nothing(attempt) || refused(checked)) return;
-  RunData& b = data();
-  if (usage.calls <= 1) b.attempt.newest_call_tokens = usage.tokens();
+  RunData& data = made_data();
+  if (usage.calls <= 1) data.attempt.newest_call_tokens = usage.tokens();
   make_room();
-  Record record = b.journal.add(RecordKind::usage, core_.clock->wall_now(),
-                                Json{{"input_tokens", usage.input_tokens},
-                                     {"output_tokens", usage.output_tokens},
-                                     {"cost_usd", usage.cost_usd},
-                                     {"calls", usage.calls}});
-  if (!b.store) return;
+  Record record = data.journal.add(RecordKind::usage, core_.clock->wall_now(),
+                                   Json{{"input_tokens", usage.input_tokens},
+                                        {"output_tokens", usage.output_tokens},
+                                        {"cost_usd", usage.cost_usd},
+                                        {"calls", usage.calls}});
+  if (!data.store) return;
   enqueue(std::move(record));
   write_through(attempt, std::move(lock));
 }
@@ -347,9 +347,9 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label, bool a
   {
     Lock lock(mutex_);
     if (is_late(attempt)) return ended_attempt();
-    RunData& b = data();
+    RunData& data = made_data();
     make_room();
-    Record record = b.journal.label_checkpoint(std::string(label), core_.clock->wall_now());
+    Record record = data.journal.label_checkpoint(std::string(label), core_.clock->wall_now());
     made.sequence = record.seq();
     enqueue(std::move(record));
   }
@@ -369,7 +369,7 @@ Result<CheckpointId> Run::checkpoint(int attempt, std::string_view label, bool a
 Error Run::report(int attempt, Failure&& failure) {
   Error error(std::move(failure));
   const std::scoped_lock lock(mutex_);
-  if (!is_late(attempt)) data().attempt.reported = error.reported();
+  if (!is_late(attempt)) made_data().attempt.reported = error.reported();
   return error;
 }
 
@@ -377,14 +377,14 @@ Error Run::report(int attempt, Failure&& failure) {
 void Run::report_error(int attempt, Error&& error) {
   const std::scoped_lock lock(mutex_);
   if (is_late(attempt)) return;
-  RunData& b = data();
+  RunData& data = made_data();
   note_child(error.suspension());
-  b.stick_to_doubt(error);
+  data.stick_to_doubt(error);
   if (error.failure()) {
-    b.attempt.child = error.failure();
-    b.attempt.child_at = b.journal.last();
+    data.attempt.child = error.failure();
+    data.attempt.child_at = data.journal.last();
   }
-  b.attempt.reported = reported_by(std::move(error));
+  data.attempt.reported = reported_by(std::move(error));
 }
 
 }  // namespace triage::inline v0_1::detail

@@ -56,11 +56,11 @@ std::optional<Input> Run::refuse_to_start() {
 }
 
 Input Run::refuse_attempt(Failure failure, const char* why) {
-  RunData& b = data();
-  b.report(std::move(failure));
-  if (b.made_extras) b.made_extras->attempt.broken_return.reset();
-  b.attempt.child.reset();
-  b.attempt.no_attempt = why;
+  RunData& data = made_data();
+  data.report(std::move(failure));
+  if (data.made_extras) data.made_extras->attempt.broken_return.reset();
+  data.attempt.child.reset();
+  data.attempt.no_attempt = why;
   return Input::failed;
 }
 

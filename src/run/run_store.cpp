@@ -58,23 +58,23 @@ std::optional<Error> Run::refused_record() const {
 // must not be stuck behind that one.
 void Run::give_up_refused(Error why) {
   const Lock lock(mutex_);
-  RunData& b = *data_;
-  if (b.writer.pending.empty()) return;
-  b.writer.pending.clear();
-  b.writer.lost = false;
+  RunData& data = *data_;
+  if (data.writer.pending.empty()) return;
+  data.writer.pending.clear();
+  data.writer.lost = false;
   const Json gap{
-      {"first", b.writer.durable + 1}, {"last", b.journal.last()}, {"attempts", attempt_}};
-  enqueue(b.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
-  if (!b.refused) b.refused = std::move(why);
+      {"first", data.writer.durable + 1}, {"last", data.journal.last()}, {"attempts", attempt_}};
+  enqueue(data.journal.add(RecordKind::gap, core_.clock->wall_now(), gap));
+  if (!data.refused) data.refused = std::move(why);
 }
 
 Result<void> Run::write() {
-  RunData& b = *data_;
-  if (b.fenced) return taken_over(id());
-  if (!b.started) {
+  RunData& data = *data_;
+  if (data.fenced) return taken_over(id());
+  if (!data.started) {
     TRIAGE_TRYV(start_in_store());
   }
-  Result<void> drained = b.store->queue().drain(b.writer);
+  Result<void> drained = data.store->queue().drain(data.writer);
   if (drained) return drained;
   if (drained.error().code == Errc::fenced) note_fenced();
   if (drained.error().code == Errc::invalid_argument) give_up_refused(drained.error());
@@ -98,15 +98,15 @@ Result<void> Run::drain_strictly(Sequence at) {
 }
 
 Result<void> Run::flush_noticing() {
-  RunData& b = *data_;
-  std::unique_lock flushing(b.flushing);
+  RunData& data = *data_;
+  std::unique_lock flushing(data.flushing);
   Result<void> flushed = flush();
-  const bool was_detached = b.detached.exchange(flushed.has_error());
+  const bool was_detached = data.detached.exchange(flushed.has_error());
   flushing.unlock();
   if (flushed) {
     if (was_detached) emit(EventKind::store_attached);
-    emit(EventKind::queue_drained, {.number = b.writer.durable.load()});
-    if (const std::string warning = warning_of(*b.store); !warning.empty()) {
+    emit(EventKind::queue_drained, {.number = data.writer.durable.load()});
+    if (const std::string warning = warning_of(*data.store); !warning.empty()) {
       emit(EventKind::store_warning, {.text = warning});
     }
   } else if (!was_detached) {
@@ -167,15 +167,15 @@ Input Run::drain() {
 // finished after a record was refused.
 Result<void> Run::store_end() {
   if (!has_store() || data_->fenced) return outcome::success();
-  RunData& b = *data_;
-  const RunStatus status = b.writer.status;
-  const bool broken = b.outcome && (status == RunStatus::running || refused_record()) &&
+  RunData& data = *data_;
+  const RunStatus status = data.writer.status;
+  const bool broken = data.outcome && (status == RunStatus::running || refused_record()) &&
                       status != RunStatus::failed;
-  if (!broken && !b.detached) return outcome::success();
-  if (broken) end_in_store(RunStatus::failed, Json{{"detail", b.outcome->detail}});
-  const std::scoped_lock flushing(b.flushing);
+  if (!broken && !data.detached) return outcome::success();
+  if (broken) end_in_store(RunStatus::failed, Json{{"detail", data.outcome->detail}});
+  const std::scoped_lock flushing(data.flushing);
   Result<void> stored = write();
-  b.detached = stored.has_error();
+  data.detached = stored.has_error();
   return stored;
 }
 
@@ -200,28 +200,28 @@ void Run::tell_unstored(const Error& why) {
 
 Result<void> Run::keep_lease() {
   if (!has_store()) return outcome::success();
-  RunData& b = *data_;
-  const Duration every = renew_interval(*b.store);
+  RunData& data = *data_;
+  const Duration every = renew_interval(*data.store);
   if (every <= Duration::zero()) return outcome::success();
   const TimePoint instant = now();
   Lease lease;
   TimePoint before;
   {
     const Lock lock(mutex_);
-    if (b.fenced) return taken_over(id());
-    if (!b.started) return outcome::success();
+    if (data.fenced) return taken_over(id());
+    if (!data.started) return outcome::success();
     // Taking it renewed it. What was recorded since may be long ago.
-    before = b.renewed.value_or(b.started_at.value_or(instant - every));
+    before = data.renewed.value_or(data.started_at.value_or(instant - every));
     if (instant - before < every) return outcome::success();
-    b.renewed = instant;
-    lease = b.writer.lease;
+    data.renewed = instant;
+    lease = data.writer.lease;
   }
-  Result<void> renewed = run_catching([&] { return b.store->renew(lease); });
+  Result<void> renewed = run_catching([&] { return data.store->renew(lease); });
   if (!renewed && renewed.error().code == Errc::fenced) {
     note_fenced();
   } else if (!renewed) {
     const Lock lock(mutex_);
-    if (b.renewed == instant) b.renewed = before;  // The next call tries again.
+    if (data.renewed == instant) data.renewed = before;  // The next call tries again.
   }
   return renewed;
 }
