@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # How a library of the project is made.
+include(${CMAKE_CURRENT_LIST_DIR}/headers.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/unity.cmake)
 
 # triage_add_library(triage_x EXPORT x SOURCES … [ALONE …] HEADERS … [INCLUDES …] [LIBRARIES [PUBLIC …] [PRIVATE …]])
@@ -16,6 +17,9 @@ function(triage_add_library target)
   target_include_directories(${target} PRIVATE ${ARG_INCLUDES})
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:triage_dev>)
   target_link_libraries(${target} ${ARG_LIBRARIES})
+  if(NOT target STREQUAL "triage")
+    triage_precompiled(${target})
+  endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_EXPORT} VERIFY_INTERFACE_HEADER_SETS ON)
 endfunction()
 
