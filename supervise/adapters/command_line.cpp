@@ -84,15 +84,18 @@ void CommandLine::find_prompt() {
     }
     if (!rule.nested.empty() && !places.empty() && words_[places.front()].text == rule.nested) {
       // "resume SESSION PROMPT": the session argument belongs to the subcommand.
-      const std::size_t before = has_any(rule.newest) ? 1 : 2;
-      places.erase(places.begin(),
-                   places.begin() + static_cast<std::ptrdiff_t>(std::min(before, places.size())));
+      for (int left = has_any(rule.newest) ? 1 : 2; left > 0 && !places.empty(); --left) {
+        words_[places.front()].kind = Word::Kind::nested;
+        places.erase(places.begin());
+      }
     }
   }
   if (places.empty()) return;
   for (const std::size_t place : places) {
     if (is_one_of(rule.prompt_after, words_[place - 1].text)) {
       prompt_ = place;
+      // The other ones would be read otherwise without the "--".
+      certain_ = places.size() == 1 || !has_any({"--"});
       return;
     }
   }
@@ -125,15 +128,21 @@ std::optional<Words> CommandLine::resumed(const std::string& session,
                                           const std::string& text) const {
   if (!certain_ || !fits_ || !adapter_.resume) return std::nullopt;
   const ResumeRule& rule = *adapter_.resume;
+  // Values of options that the adapter does not know. They stay in their places, and so does the
+  // prompt, which must be the first word that is none.
+  const bool others = std::count_if(words_.begin(), words_.end(), [](const Word& word) {
+                        return word.kind == Word::Kind::positional;
+                      }) > (prompt_ ? 1 : 0);
   Words words;
   for (std::size_t i = 0; i < words_.size(); ++i) {
     const Word& word = words_[i];
-    const bool dropped = i == prompt_ || word.kind == Word::Kind::positional ||
+    const bool dropped = (i == prompt_ && !others) || word.kind == Word::Kind::nested ||
                          (!word.option.empty() && is_one_of(rule.without, word.option)) ||
                          word.text == "--";
-    if (!dropped) words.push_back(word.text);
+    if (!dropped) words.push_back(i == prompt_ ? text : word.text);
   }
   for (const std::string& argument : rule.arguments) {
+    if (others && argument == "{prompt}") continue;
     words.push_back(filled(filled(argument, "session", session), "prompt", text));
   }
   return words;

@@ -42,7 +42,7 @@ class CommandLine {
 
  private:
   struct Word {
-    enum class Kind : std::uint8_t { program, option, value, positional };
+    enum class Kind : std::uint8_t { program, option, value, positional, nested };
     Kind kind = Kind::program;
     std::string text{};
     std::string option{};  // The option it belongs to.

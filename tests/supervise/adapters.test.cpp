@@ -71,6 +71,20 @@ TEST_CASE("a session goes on with the command line that was given", "[adapters]"
   CHECK_FALSE(CommandLine(known, {"tool", "do it"}).fits());
 }
 
+TEST_CASE("a session goes on with the values of options that the adapter does not know",
+          "[adapters]") {
+  Adapter known = tool();
+  known.command.prompt_after = {"-p"};
+  const CommandLine line(known, {"tool", "-p", "do it", "--verbose", "--new-option", "value"});
+  CHECK(line.resumed("s1", "go on") ==
+        Words{"tool", "-p", "go on", "--verbose", "--new-option", "value", "--resume", "s1"});
+  const CommandLine before(known, {"tool", "--new-option", "value", "-p", "do it"});
+  CHECK(before.resumed("s1", "go on") ==
+        Words{"tool", "--new-option", "value", "-p", "go on", "--resume", "s1"});
+  const CommandLine behind(known, {"tool", "-p", "do it", "--new-option", "--", "-x"});
+  CHECK_FALSE(behind.resumed("s1", "go on").has_value());
+}
+
 TEST_CASE("where it is not certain which argument is the prompt, nothing is guessed",
           "[adapters]") {
   const Adapter known = tool();
