@@ -85,7 +85,7 @@ export class Supervisor {
   #path;
   #waiting = new Map(); // The pending promise for each id.
   #last = 0;
-  #rest = "";
+  #rest = []; // The parts of a line whose end has not come yet.
   #closed = false;
 
   static async connect(path = process.env.TRIAGE_SOCKET) {
@@ -241,8 +241,10 @@ export class Supervisor {
     this.#socket.write(lineOf(message));
   }
   #read(text) {
-    const lines = (this.#rest + text).split("\n");
-    this.#rest = lines.pop();
+    this.#rest.push(text);
+    if (!text.includes("\n")) return;
+    const lines = this.#rest.join("").split("\n");
+    this.#rest = [lines.pop()];
     for (const line of lines) {
       const answer = JSON.parse(line);
       // A line that could not be read has no id: any of them may have been it.
