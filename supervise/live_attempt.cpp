@@ -6,7 +6,8 @@
 namespace triage::inline v0_1::supervise {
 
 LiveAttempt::LiveAttempt(const SupervisorOptions& options, const RunSpec& spec,
-                         const Adapter& adapter, Attempt& attempt, AttemptFiles& files)
+                         const Adapter& adapter, Attempt& attempt, AttemptFiles& files,
+                         std::shared_ptr<KnownSession> session)
     : options_(options),
       files_(files),
       dismiss_([this](std::optional<Duration> linger) { io_.dismiss_after(linger); }),
@@ -14,11 +15,13 @@ LiveAttempt::LiveAttempt(const SupervisorOptions& options, const RunSpec& spec,
                {.store = options.store.get(),
                 .clock = options.clock,
                 .on_step = [this](Step& step) { note_step(step); },
-                .on_trouble = options.on_trouble}),
+                .on_trouble = options.on_trouble,
+                .known = std::move(session)}),
       io_(spec, {.signals = options.signals,
                  .clock = options.clock,
                  .on_out = [this](std::string_view bytes) { adapted_.add(bytes, dismiss_); },
-                 .on_trouble = options.on_trouble}),
+                 .on_trouble = options.on_trouble,
+                 .has_effects = [this] { return protocol_.has_effects(); }}),
       protocol_(
           io_.loop(), attempt,
           {.on_activity = [this] { io_.note_activity(); },

@@ -19,7 +19,7 @@ class LiveAttempt {
  public:
   // All that is given outlives this object. files: kept with each step and checkpoint.
   LiveAttempt(const SupervisorOptions& options, const RunSpec& spec, const Adapter& adapter,
-              Attempt& attempt, AttemptFiles& files);
+              Attempt& attempt, AttemptFiles& files, std::shared_ptr<KnownSession> session);
 
   [[nodiscard]] AdaptedAttempt& adapted() noexcept { return adapted_; }
   [[nodiscard]] const AdaptedAttempt& adapted() const noexcept { return adapted_; }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -39,7 +40,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     // Meant for this process by its own supervisor.
     const std::string name(text.substr(0, text.find('=')));
     if (set.contains(name) || name == "TRIAGE_RECOVERY" || name == "TRIAGE_EFFECTS" ||
-        name.starts_with("WATCHDOG_")) {
+        name == "TRIAGE_IDEMPOTENCY_KEY" || name.starts_with("WATCHDOG_")) {
       continue;
     }
     all.emplace_back(text);
@@ -94,6 +95,16 @@ Supervisor::Supervisor(SupervisorOptions options) : options_(std::move(options))
   if (!options_.random) options_.random = real_random();
 }
 
+Result<void> Supervisor::prepare() {
+  if (const auto own = mark_of(::getpid()); !own) {
+    return Error{Errc::io, "processes cannot be told apart without /proc"};
+  }
+  if (folder_.exists()) return outcome::success();
+  TRIAGE_TRY(made, PrivateFolder::make());
+  folder_ = std::move(made);
+  return outcome::success();
+}
+
 // Another supervisor may have begun attempts since the last one that this one served.
 Result<void> Supervisor::end_former(Attempt& attempt) {
   if (attempt.number() == 1 || served_ == std::pair(attempt.run_id(), attempt.number() - 1)) {
@@ -118,6 +129,20 @@ Result<void> Supervisor::promise(const RunSpec& spec, Attempt& attempt) {
   return outcome::success();
 }
 
+// Returns where. A folder may be full, and another one not.
+Result<std::string> Supervisor::write_recovery(const std::string& text) {
+  const std::string name = "/recovery.json";
+  const auto written = write_private(folder_.path() + name, text);
+  if (written) return folder_.path() + name;
+  for (const std::string& base : PrivateFolder::bases()) {
+    auto other = PrivateFolder::make(base);
+    if (!other || !write_private(other.value().path() + name, text)) continue;
+    roomier_ = std::move(other).value();
+    return roomier_.path() + name;
+  }
+  return written.error();
+}
+
 Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const LiveAttempt& live,
                                    const std::string& token) {
   const Protocol& protocol = live.protocol();
@@ -140,8 +165,7 @@ Result<ChildPlan> Supervisor::plan(const RunSpec& spec, Attempt& attempt, const 
         std::chrono::duration_cast<std::chrono::microseconds>(spec.idle_timeout).count());
   }
   if (const Json recovery = recovery_json(attempt); !recovery.is_null()) {
-    const std::string file = folder_.path() + "/recovery.json";
-    TRIAGE_TRYV(write_private(file, show(recovery, 2) + "\n"));
+    TRIAGE_TRY(file, write_recovery(show(recovery, 2) + "\n"));
     variables["TRIAGE_RECOVERY"] = file;
   }
   plan.environment = environment_with(variables);
@@ -152,6 +176,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   if (std::exchange(run_, attempt.run_id()) != attempt.run_id()) {
     status_.reset();
     unwritten_.clear();
+    in_doubt_.clear();
   }
   TRIAGE_TRY(spec, spec_from_json(task));
   if (options_.on_this_host) options_.on_this_host(spec);
@@ -170,13 +195,10 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
     if (begun.error().code != Errc::fenced) status_ = not_executed;
     return begun.error();
   }
-  if (!folder_.exists()) {
-    TRIAGE_TRY(made, PrivateFolder::make());
-    folder_ = std::move(made);
-  }
+  TRIAGE_TRYV(prepare());
   TRIAGE_TRYV(promise(spec, attempt));
   const Adapter none;
-  LiveAttempt live(options_, spec, found ? *found : none, attempt, files);
+  LiveAttempt live(options_, spec, found ? *found : none, attempt, files, session_);
   TRIAGE_TRYV(live.protocol().open(folder_.path()));
   TRIAGE_TRYV(start(spec, attempt, live, files));
   std::optional<Error> lost;
@@ -184,6 +206,7 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
   const ChildEnd end = serve(live.io());
   served_ = {attempt.run_id(), attempt.number()};
   live.protocol().finish();
+  in_doubt_ = live.protocol().in_doubt();
   live.adapted().finish();
   files.end(!lost);
   return result(spec, attempt, end, live, std::move(lost));
@@ -235,13 +258,16 @@ Result<Json> Supervisor::result(const RunSpec& spec, Attempt& attempt, const Chi
   const auto& stopped = live.protocol().stopped();
   const bool dismissed = end.cause == ChildEnd::Cause::dismissed;
   status_ = dismissed && adapted.finished(end) ? 0 : shell_status(end.status);
-  const bool finished = adapted.finished(end) || (succeeded(end) && !adapted.unfinished());
+  // One that tidies up at a signal and exits with 0 has not done its work, unless it says so.
+  const bool succeeds = succeeded(end) && end.stopped_by == 0 && !adapted.unfinished();
+  const bool finished = adapted.finished(end) || succeeds;
   const bool ended = !lost && !stopped && finished;
   if (!ended && !options_.quiet) say("");  // What follows begins on a line of its own.
   if (lost) return *std::move(lost);
   if (stopped) return *stopped;
   if (ended) return outcome::success(Json{{"exit_status", *status_}});
-  if (interrupted(end)) options_.signals->stop();
+  if (end.stopped_by != 0 && status_ == 0) status_ = 128 + end.stopped_by;
+  if (end.stopped_by != 0 || interrupted(end)) options_.signals->stop();
   const auto doubt = live.protocol().doubt();
   if (doubt && !detail::cancel_token(attempt).stop_requested()) ask_again(attempt, *doubt);
   return failed(spec, attempt, end, live);

@@ -3,6 +3,7 @@
 // Runs of programs: the agent whose callable supervises a child.
 
 #include "supervise/adapters/adapter_document.hpp"
+#include "supervise/adapters/session_mark.hpp"
 #include "supervise/attempt/attempt_io.hpp"
 #include "supervise/process/private_folder.hpp"
 #include "supervise/process/signals.hpp"
@@ -18,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace triage::inline v0_1::supervise {
 
@@ -63,11 +65,15 @@ class Supervisor {
   // task is a RunSpec.
   [[nodiscard]] Result<Json> attempt(const Json& task, Attempt& attempt);
 
+  // Makes sure, before a run begins, that this process could serve any. Errors: Errc::io.
+  [[nodiscard]] Result<void> prepare();
   // Writes a line to standard error, or ends the program's. While a program runs this does not wait
   // for its reader.
   void say(const std::string& line);
   // Which stream of the newest run's programs could not be passed on, and why; empty: none.
   [[nodiscard]] const std::string& unwritten() const noexcept { return unwritten_; }
+  // The effects that the newest run's last program began or asked for, and that are in doubt.
+  [[nodiscard]] const std::vector<std::string>& in_doubt() const noexcept { return in_doubt_; }
   // The newest child's exit status as in a shell; empty if there was none.
   [[nodiscard]] std::optional<int> newest_status() const noexcept { return status_; }
   // The state of the last failed attempt.
@@ -80,6 +86,7 @@ class Supervisor {
  private:
   Result<void> end_former(Attempt& attempt);
   Result<void> promise(const RunSpec& spec, Attempt& attempt);
+  Result<std::string> write_recovery(const std::string& text);
   Result<ChildPlan> plan(const RunSpec& spec, Attempt& attempt, const LiveAttempt& live,
                          const std::string& token);
   Result<void> start(const RunSpec& spec, Attempt& attempt, LiveAttempt& live, AttemptFiles& files);
@@ -92,12 +99,15 @@ class Supervisor {
   SupervisorOptions options_;
   std::pair<RunId, int> served_{};  // The newest attempt whose processes were seen to end.
   PrivateFolder folder_{};
+  PrivateFolder roomier_{};  // Where that has no room.
   RunId run_{};
   std::shared_ptr<Json> state_ = std::make_shared<Json>();
   std::optional<int> status_{};
   std::string unwritten_{};
+  std::vector<std::string> in_doubt_{};
   bool in_line_ = false;  // The newest program's last line on standard error has no end.
   AttemptIo* serving_ = nullptr;
+  std::shared_ptr<KnownSession> session_ = std::make_shared<KnownSession>();
   std::shared_ptr<RunGuard> guard_ = std::make_shared<RunGuard>();
 };
 

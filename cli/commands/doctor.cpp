@@ -9,6 +9,7 @@
 #include "render/timeline.hpp"
 #include "run_status.hpp"
 #include "supervise/process/child.hpp"
+#include "supervise/process/private_folder.hpp"
 #include "triage/version.hpp"
 
 #include <algorithm>
@@ -156,10 +157,9 @@ void look_at_machine(std::vector<Finding>& found) {
        "the kernel is older than 5.3: `triage resume` cannot end what is left of an attempt");
   note(memory_kills_seen(), "memory.events", "a program that was out of memory is told apart",
        "no control group (version 2) shows memory kills: such a death is a SIGKILL like any other");
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  note(runtime != nullptr && *runtime == '/', "XDG_RUNTIME_DIR",
-       "sockets are in a folder of the session",
-       "not set: sockets are in the folder for temporary files");
+  note(supervise::PrivateFolder::make().has_value(), "folder", "sockets can be made",
+       "no folder for sockets can be made, neither in TMPDIR nor in /tmp: `triage run` runs "
+       "nothing");
   note(supervise::find_program("git", "/").has_value(), "git", "found",
        "not found: `triage run --workspace` needs it");
   note(timer_enabled(), "timer", "triage-resume.timer goes on with runs that are due",

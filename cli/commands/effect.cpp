@@ -7,6 +7,7 @@
 #include "supervise/attempt/verdict.hpp"
 #include "supervise/process/child.hpp"
 #include "supervise/process/file_descriptor.hpp"
+#include "supervise/process/signals.hpp"
 #include "triage/detail/hex.hpp"
 #include "triage/detail/try.hpp"
 
@@ -50,6 +51,7 @@ struct EffectArguments {
 
 struct Ran {
   int status = 0;
+  bool stopped = false;  // By a signal to this process, so that only the status 0 says what it did.
   std::string out{};
   int unwritten = 0;  // Why the output could not be passed on; 0 if it was, or nobody reads it.
 };
@@ -92,6 +94,40 @@ int pass_on(std::string_view bytes) {
   return 0;
 }
 
+// Keeps the signals that end programs from this process, which must record what its command has
+// done; the command gets those to their group itself. They take effect at this object's end.
+class Deferred {
+ public:
+  Deferred() {
+    ::sigemptyset(&ours_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+      struct sigaction now {};
+      if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
+        ::sigaddset(&ours_, signal);
+      }
+    }
+    ::sigprocmask(SIG_BLOCK, &ours_, &before_);
+  }
+  ~Deferred() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  Deferred(const Deferred&) = delete;
+  Deferred& operator=(const Deferred&) = delete;
+
+  [[nodiscard]] const sigset_t& before() const noexcept { return before_; }
+  // One of them has come.
+  [[nodiscard]] bool came() const noexcept {
+    sigset_t pending;
+    ::sigpending(&pending);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+      if (::sigismember(&ours_, signal) == 1 && ::sigismember(&pending, signal) == 1) return true;
+    }
+    return false;
+  }
+
+ private:
+  sigset_t ours_{};
+  sigset_t before_{};
+};
+
 using Seen = std::function<void(std::string_view)>;
 
 // Reads once. False: the end.
@@ -125,8 +161,9 @@ bool read_until_end(int from, pid_t pid, const Seen& seen) {
 }
 
 // A process of its own passes on what comes later, so that neither side waits for the other.
-void leave_passing_on(int from) {
+void leave_passing_on(int from, const Deferred& deferred) {
   if (::fork() != 0) return;
+  ::sigprocmask(SIG_SETMASK, &deferred.before(), nullptr);
   ::dup2(from, STDIN_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, 0);  // The supervisor must notice this process's end.
   while (read_block(STDIN_FILENO, pass_on)) continue;
@@ -134,8 +171,8 @@ void leave_passing_on(int from) {
 }
 
 // Runs the command; its output is passed on and its beginning kept.
-Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key,
-                       Json keys) {
+Result<Ran> run_effect(const EffectArguments& given, const std::string& idempotency_key, Json keys,
+                       const Deferred& deferred) {
   keys.push_back(given.key);
   supervise::ChildPlan plan;
   plan.arguments = given.command;
@@ -147,20 +184,25 @@ Result<Ran> run_effect(const EffectArguments& given, const std::string& idempote
   plan.out = pipe.write.get();
   plan.own_group = false;  // It may ask somebody at the terminal.
   plan.environment = environment_with_key(idempotency_key, keys);
-  ::sigemptyset(&plan.signals);
+  plan.signals = deferred.before();
+  plan.at_our_death = SIGTERM;
   TRIAGE_TRY(child, supervise::Child::fork_gated(plan));
+  // The command has not got one from before its process existed, and would be killed later.
+  if (deferred.came()) return Error{Errc::cancelled, "a signal came before it was begun"};
   pipe.write.close();
   TRIAGE_TRYV(child.let_go());
   Ran ran;
   std::signal(SIGPIPE, SIG_IGN);
+  supervise::fail_at_file_limit();
   const bool all = read_until_end(pipe.read.get(), child.pid(), [&ran](std::string_view bytes) {
     if (const int why = pass_on(bytes); why != 0 && why != EPIPE) ran.unwritten = why;
     ran.out += bytes.substr(0, longest_output - ran.out.size());
   });
-  if (!all) leave_passing_on(pipe.read.get());
+  if (!all) leave_passing_on(pipe.read.get(), deferred);
   int status = 0;
   while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;
   ran.status = supervise::shell_status(status);
+  ran.stopped = deferred.came();
   return outcome::success(std::move(ran));
 }
 
@@ -197,13 +239,15 @@ ExitStatus withdraw_effect(SupervisorClient& client, const EffectArguments& give
 
 // Begins the effect. Where too many are under way it asks again, on another connection, since they
 // may need this one for their ends.
-Result<Json> begin_effect(std::optional<SupervisorClient>& client, const Json& effect) {
+Result<Json> begin_effect(std::optional<SupervisorClient>& client, const Json& effect,
+                          const Deferred& deferred) {
   for (;;) {
     TRIAGE_TRY(connected, SupervisorClient::connect());
     client.emplace(std::move(connected));
-    auto answer = client->ask({{"effect", effect}});
+    auto answer = client->ask({{"effect", effect}}, deferred.before());
     if (answer || answer.error().code != Errc::exhausted) return answer;
     client.reset();
+    if (deferred.came()) return answer;
     std::this_thread::sleep_for(ask_again_after);
   }
 }
@@ -216,12 +260,13 @@ ExitStatus carry_out_effect(const EffectArguments& given) {
                                      "\" is what this command is part of: it would wait for its "
                                      "own end; give it another key"});
   }
+  const Deferred deferred;
   std::optional<SupervisorClient> client;
-  const auto answer =
-      begin_effect(client, {{"key", given.key}, {"arguments", {{"command", given.command}}}});
+  const auto answer = begin_effect(
+      client, {{"key", given.key}, {"arguments", {{"command", given.command}}}}, deferred);
   if (!answer) return report(answer.error());
   if (answer.value().value("run", false) == false) return replay(answer.value().at("result"));
-  const auto ran = run_effect(given, answer.value().value("idempotency_key", ""), keys);
+  const auto ran = run_effect(given, answer.value().value("idempotency_key", ""), keys, deferred);
   if (!ran) {
     static_cast<void>(withdraw_effect(*client, given, ran.error().detail));
     return report_no_program(ran.error());
@@ -231,6 +276,8 @@ ExitStatus carry_out_effect(const EffectArguments& given) {
         withdraw_effect(*client, given, "status " + std::to_string(ran.value().status)));
     return static_cast<ExitStatus>(ran.value().status);
   }
+  const bool unknown = ran.value().stopped && ran.value().status != 0;
+  if (unknown) return static_cast<ExitStatus>(ran.value().status);  // Which leaves it in doubt.
   const Json result = result_of(ran.value());
   if (auto told = client->tell({{"effect_done", {{"key", given.key}, {"result", result}}}});
       !told) {

@@ -94,6 +94,12 @@ Result<supervise::RunSpec> spec_of(const RunArguments& given) {
   spec.redact = given.redact;
   spec.redact_patterns = given.redact_patterns;
   if (!given.workspace.empty()) {
+    if (shadow_folder().empty()) {
+      return Error{
+          Errc::invalid_argument,
+          "--workspace keeps files in the state folder, and neither XDG_STATE_HOME nor HOME "
+          "says where that is"};
+    }
     TRIAGE_TRY(workspace, supervise::check_workspace(given.workspace));
     spec.workspace = std::move(workspace);
   }

@@ -139,9 +139,13 @@ Result<std::unique_ptr<RunSession>> RunSession::open(const SessionArguments& giv
   const auto redactor = std::make_shared<supervise::RunRedactor>();
   TRIAGE_TRY(opened, create ? open_store_for_runs(url) : open_store_to_change(url));
   TRIAGE_TRY(store, redacting_around(std::move(opened), redactor));
-  return outcome::success(
+  auto session =
       make(given, std::move(store), std::move(signals), redactor,
-           {.folder = shadow_folder(), .store = store_place(url), .left_out = store_paths(url)}));
+           {.folder = shadow_folder(), .store = store_place(url), .left_out = store_paths(url)});
+  if (const auto ready = session->supervisor_->prepare(); !ready) {
+    return Error{ready.error().code, "nothing was run: " + ready.error().detail};
+  }
+  return outcome::success(std::move(session));
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::rehearse(std::shared_ptr<CheckpointStore> copy,
@@ -204,22 +208,32 @@ Result<supervise::RunAgent> RunSession::agent_of(const RunId& run) const {
 
 Result<std::optional<Lease>> RunSession::claim_orphan(
     const std::function<bool(const RunId&)>& wanted) const {
-  TRIAGE_TRY(runs, store().runs(
-                       {.agent = supervise::agent_name, .status = RunStatus::running, .limit = 0}));
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {  // Others may be faster.
-    if (run->owned || run->damaged || !wanted(run->id)) continue;
-    auto lease = store().acquire(run->id);
+  const bool known = !orphans_.empty();
+  if (!known) {
+    TRIAGE_TRY(
+        runs,
+        store().runs({.agent = supervise::agent_name, .status = RunStatus::running, .limit = 0}));
+    for (const RunInfo& run : runs) {
+      if (!run.owned && !run.damaged) orphans_.push_back(run.id);
+    }
+  }
+  while (!orphans_.empty()) {  // The oldest is the last. Others may be faster.
+    const RunId run = std::move(orphans_.back());
+    orphans_.pop_back();
+    if (!wanted(run)) continue;
+    auto lease = store().acquire(run);
     if (!lease) {
       const Errc code = lease.error().code;
       if (code == Errc::busy || code == Errc::not_found || code == Errc::corrupt) continue;
       return lease.error();
     }
-    const auto now = store().run(run->id);
+    const auto now = store().run(run);
     if (now && now.value().status == RunStatus::running) {
       return outcome::success(std::optional<Lease>(std::move(lease).value()));
     }
     static_cast<void>(store().release(lease.value()));
   }
+  if (known) return claim_orphan(wanted);  // There may be new ones.
   return outcome::success(std::optional<Lease>());
 }
 
@@ -294,6 +308,16 @@ std::string RunSession::doubt(const RunId& run, const Error& error) const {
          " (or not-done), and " + command("resume " + run) + " goes on";
 }
 
+void RunSession::tell_doubts(const RunId& run) const {
+  if (supervisor_->newest_run() != run) return;
+  for (const std::string& key : supervisor_->in_doubt()) {
+    tell(run, "in_doubt",
+         "run " + run + " has finished, but it is not known whether its effect \"" +
+             printable(key) + "\" happened; find out, and record it with " +
+             command("settle " + run + " " + shell_word(key) + " done") + " (or not-done)");
+  }
+}
+
 std::string RunSession::in_words(const RunId& run, const Error& error) const {
   if (error.code != Errc::conflict) return error.detail;
   const auto info = store().run(run);
@@ -337,7 +361,10 @@ ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result
     return own && before.is_number_integer() ? static_cast<ExitStatus>(before.get<int>())
                                              : ExitStatus::done;
   }
-  if (result) return own && child ? static_cast<ExitStatus>(*child) : ExitStatus::done;
+  if (result) {
+    tell_doubts(run);
+    return own && child ? static_cast<ExitStatus>(*child) : ExitStatus::done;
+  }
   const Error& error = result.error();
   if (error.code == Errc::suspended) return conclude_waiting(run, error);
   const bool ended = error.code == Errc::escalated || error.code == Errc::aborted ||
@@ -365,34 +392,6 @@ ExitStatus RunSession::conclude_run(const RunId& run, const Result<Json>& result
     if (!worked && if_ended == IfEnded::repeat) child = recorded_status(run);
   }
   return own && child && *child != 0 ? static_cast<ExitStatus>(*child) : exit_status(error.code);
-}
-
-Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run) {
-  TRIAGE_TRY(reading, store.read(run, {1, 1}));
-  if (!reading.records.empty()) {
-    const auto body = reading.records.front().body();
-    if (body && body.value().is_object() && body.value().contains("task")) {
-      const Json version = body.value().value("version", Json(""));
-      return StoredStart{body.value()["task"],
-                         version.is_string() ? version.get<std::string>() : ""};
-    }
-  }
-  return Error{Errc::corrupt, "the first record of run \"" + run + "\" cannot be read"};
-}
-
-Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& given) {
-  TRIAGE_TRY(found, run_info(store, given));
-  if (found.agent == supervise::agent_name) return outcome::success(std::move(found));
-  const auto start = stored_start(store, found.id);
-  const bool is_workflow =
-      start && start.value().task.is_object() && start.value().task.contains("parts");
-  return Error{Errc::invalid_argument,
-               "run \"" + found.id + "\" is one of " + (is_workflow ? "workflow" : "agent") +
-                   " \"" + printable(found.agent) +
-                   "\", not of `triage run`: only its own program can go on with it" +
-                   (is_workflow ? ", or, if that is a file, `triage workflow run FILE --run " +
-                                      shell_word(found.id) + "`"
-                                : "")};
 }
 
 }  // namespace triage::inline v0_1::cli

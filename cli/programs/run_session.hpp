@@ -3,6 +3,7 @@
 // What the commands that run programs share: store, signals, agent, and reporting the end.
 
 #include "command_status.hpp"
+#include "programs/stored_start.hpp"
 #include "render/recovery_lines.hpp"
 #include "supervise/supervisor.hpp"
 
@@ -57,7 +58,8 @@ class RunSession {
   [[nodiscard]] supervise::RunAgent watcher() const;
   [[nodiscard]] CheckpointStore& store() const noexcept { return *supervisor_->options().store; }
   // Takes the oldest run that never ended, has no living owner and is wanted; empty: there is none.
-  // One at a time: other processes may take the rest meanwhile. Errors: the store's.
+  // One at a time: other processes may take the rest meanwhile. They are listed anew only when none
+  // of those that were listed is left. Errors: the store's.
   [[nodiscard]] Result<std::optional<Lease>> claim_orphan(
       const std::function<bool(const RunId&)>& wanted) const;
   // The last run served.
@@ -104,6 +106,8 @@ class RunSession {
                                         IfEnded if_ended) const;
   // Of the program in the newest failed attempt; empty after a signal, for example.
   [[nodiscard]] std::optional<int> recorded_status(const RunId& run) const;
+  // Names the effects in doubt of a run that has finished.
+  void tell_doubts(const RunId& run) const;
   // Which effect is in doubt, and how to settle it.
   [[nodiscard]] std::string doubt(const RunId& run, const Error& error) const;
   [[nodiscard]] ExitStatus conclude_waiting(const RunId& run, const Error& error) const;
@@ -111,6 +115,7 @@ class RunSession {
   SessionArguments given_{};
   std::optional<Duration> max_wait_{};
   std::unique_ptr<supervise::Supervisor> supervisor_{};
+  mutable std::vector<RunId> orphans_{};  // Listed, and not looked at yet.
 };
 
 // Where the files of workspaces are kept: beside the default store; empty if there is no place.
@@ -120,17 +125,5 @@ class RunSession {
 // and the results of its effects, which stay as they are.
 [[nodiscard]] Result<std::shared_ptr<CheckpointStore>> redacting_around(
     std::shared_ptr<CheckpointStore> store, std::shared_ptr<const Redactor> redactor);
-
-// What a supervised run was begun with.
-struct StoredStart {
-  Json task{};
-  std::string version{};  // Of its agent.
-};
-// Errors: Errc::not_found, Errc::corrupt.
-[[nodiscard]] Result<StoredStart> stored_start(CheckpointStore& store, const RunId& run);
-
-// The run, which may be shortened as in in_full(), if it belongs to `triage run`. Errors:
-// Errc::not_found; Errc::invalid_argument for another agent's run.
-[[nodiscard]] Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& run);
 
 }  // namespace triage::inline v0_1::cli

@@ -3,11 +3,13 @@
 
 #include "triage/detail/try.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -71,13 +73,14 @@ Result<void> SupervisorClient::tell(const Json& message) {
 Result<Json> SupervisorClient::hear() {
   std::size_t end = waiting_.find('\n');
   while (end == std::string::npos) {
-    char block[4096];
-    const ssize_t got = ::read(socket_, block, sizeof block);
+    std::array<char, 65'536> block;  // Not cleared: most answers are short.
+    const ssize_t got = ::read(socket_, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
     if (got == 0) return Error{Errc::io, "the supervisor has ended"};
     if (got < 0) return lost("heard");
-    waiting_.append(block, static_cast<std::size_t>(got));
-    end = waiting_.find('\n');
+    const std::size_t before = waiting_.size();
+    waiting_.append(block.data(), static_cast<std::size_t>(got));
+    end = waiting_.find('\n', before);
   }
   const Json answer = Json::parse(waiting_.substr(0, end), nullptr, false);
   waiting_.erase(0, end + 1);
@@ -90,6 +93,14 @@ Result<Json> SupervisorClient::hear() {
 Result<Json> SupervisorClient::ask(Json message) {
   message["id"] = 1;
   TRIAGE_TRYV(tell(message));
+  return hear();
+}
+
+Result<Json> SupervisorClient::ask(Json message, const sigset_t& meanwhile) {
+  message["id"] = 1;
+  TRIAGE_TRYV(tell(message));
+  pollfd ready{socket_, POLLIN, 0};
+  while (::ppoll(&ready, 1, nullptr, &meanwhile) < 0 && errno == EINTR) continue;
   return hear();
 }
 

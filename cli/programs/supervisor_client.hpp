@@ -7,6 +7,7 @@
 #include "triage/json.hpp"
 #include "triage/result.hpp"
 
+#include <csignal>
 #include <string>
 
 namespace triage::inline v0_1::cli {
@@ -22,6 +23,9 @@ class SupervisorClient {
 
   // Sends the message and returns the answer if it is ok. Errors: those in the answer; Errc::io.
   [[nodiscard]] Result<Json> ask(Json message);
+  // The same; until the answer comes, the signals of this mask are blocked instead of the present
+  // ones.
+  [[nodiscard]] Result<Json> ask(Json message, const sigset_t& meanwhile);
   // Sends a message that has no answer.
   [[nodiscard]] Result<void> tell(const Json& message);
   // The next answer.

@@ -69,19 +69,31 @@ Words AdaptedAttempt::anew(const Hint& hint) const {
   return line.with_prompt(text).value_or(line.words());
 }
 
+void AdaptedAttempt::know(const std::string& session) {
+  if (options_.known) *options_.known = {attempt_.run_id(), attempt_.number(), session};
+}
+
+// Of the attempts before this one. To find it, all records are read.
+Result<std::string> AdaptedAttempt::former_session() {
+  if (!adapter_.resume || options_.store == nullptr) return std::string();
+  const KnownSession* known = options_.known.get();
+  const bool fresh = known != nullptr && known->run == attempt_.run_id() &&
+                     known->attempt == attempt_.number() - 1;
+  if (fresh) return known->name;
+  return newest_session(*options_.store, attempt_.run_id(), adapter_.name);
+}
+
 Result<Words> AdaptedAttempt::command() {
   if (line_.fits() && !adapter_.events.empty() && !reads_ && attempt_.number() == 1) {
     trouble(adapter_.name + " tells of its work only with " + adapter_.events_with.front() +
             "; without it its session cannot be resumed");
   }
   const Recovery* recovery = attempt_.recovery();
+  if (recovery == nullptr && attempt_.number() == 1) know("");
   if (recovery == nullptr || !line_.fits()) return outcome::success(spec_.command);
   const Hint hint = parse_hint(recovery->hint);
-  std::string session;
-  if (options_.store != nullptr) {
-    TRIAGE_TRY(found, newest_session(*options_.store, attempt_.run_id(), adapter_.name));
-    session = std::move(found);
-  }
+  TRIAGE_TRY(session, former_session());
+  know(session);
   Words words = anew(hint);
   if (!session.empty()) {
     const auto line =
@@ -94,6 +106,7 @@ Result<Words> AdaptedAttempt::command() {
     } else {
       // The attempt starts a new session.
       TRIAGE_TRYV(detail::own_checkpoint(attempt_, session_label(adapter_.name, "")));
+      know("");
     }
   }
   if (!hint.model.empty()) {
@@ -111,8 +124,9 @@ void AdaptedAttempt::note_session(const std::string& session) {
   if (session == resumed_) return;  // Already in the journal.
   if (const auto noted = detail::own_checkpoint(attempt_, session_label(adapter_.name, session));
       !noted) {
-    trouble("the session " + session + " could not be noted: " + noted.error().detail);
+    return trouble("the session " + session + " could not be noted: " + noted.error().detail);
   }
+  know(session);
 }
 
 void AdaptedAttempt::add(std::string_view bytes,

@@ -3,6 +3,7 @@
 // One attempt of a program with an adapter: its command line, its events, and what they mean.
 
 #include "supervise/adapters/command_line.hpp"
+#include "supervise/adapters/session_mark.hpp"
 #include "supervise/adapters/stream_reader.hpp"
 #include "supervise/attempt/attempt_io.hpp"
 #include "supervise/spec/spec.hpp"
@@ -10,6 +11,7 @@
 #include "triage/checkpoint_store.hpp"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +35,7 @@ class AdaptedAttempt {
     std::shared_ptr<Clock> clock{};
     std::function<void(Step&)> on_step{};                  // Before it is recorded.
     std::function<void(const std::string&)> on_trouble{};  // Messages for the operator.
+    std::shared_ptr<KnownSession> known{};                 // Null: it is read from the store.
   };
 
   // spec, adapter and attempt outlive this object.
@@ -66,6 +69,8 @@ class AdaptedAttempt {
   [[nodiscard]] Failure failure(const ChildEnd& end, const std::string& name) const;
 
  private:
+  Result<std::string> former_session();
+  void know(const std::string& session);
   [[nodiscard]] bool goes_on(const Recovery& recovery) const;
   [[nodiscard]] Words anew(const Hint& hint) const;
   [[nodiscard]] Failure reported(const ChildEnd& end, const std::string& name) const;

@@ -61,6 +61,7 @@ AttemptIo::AttemptIo(const RunSpec& spec, Options options)
       clock_(std::move(options.clock)),
       on_out_(std::move(options.on_out)),
       on_trouble_(std::move(options.on_trouble)),
+      has_effects_(std::move(options.has_effects)),
       streams_(std::make_unique<Streams>()) {
   // Orphaned descendants of the child become ours, so none can escape.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -154,7 +155,36 @@ void AttemptIo::pass_streams() {
   } else {
     all.screen = pass(std::move(reading), STDIN_FILENO, alive);
   }
-  all.keys = pass(std::move(keys), all.terminal->ours(), nullptr);
+  all.keys = pass(std::move(keys), all.terminal->ours(),
+                  [this](std::string_view typed) { note_keys(typed); });
+}
+
+// At a terminal no SIGINT comes to this process: the child's terminal makes it.
+void AttemptIo::note_keys(std::string_view typed) {
+  const Terminal::EndingKeys ending = streams_->terminal->ending_keys();
+  for (const char key : typed) {
+    const int signal = ending.signal_of(key);
+    typed_since_ = signal == 0;
+    if (signal == 0) continue;
+    typed_ = signal;
+    typed_at_ = clock_->now();
+  }
+}
+
+// A program may catch a signal, tidy up, and exit with any status, also with 0. One that only stops
+// its current work at SIGINT goes on for longer.
+int AttemptIo::stopped_by() const {
+  const TimePoint now = clock_->now();
+  const auto just = [&](TimePoint when) { return now < later(when, spec_.kill_after); };
+  const int passed = signals_->newest_passed();
+  if (passed != 0 &&
+      (passed != SIGINT || interrupts_ > 1 || !interrupted_at_ || just(*interrupted_at_))) {
+    return passed;
+  }
+  if (typed_ == 0) return 0;
+  const bool says_so = WIFSIGNALED(end_.status) ? WTERMSIG(end_.status) == typed_
+                                                : WEXITSTATUS(end_.status) == 128 + typed_;
+  return says_so || (just(typed_at_) && (end_.status != 0 || !typed_since_)) ? typed_ : 0;
 }
 
 ChildEnd AttemptIo::serve() {
@@ -167,6 +197,7 @@ ChildEnd AttemptIo::serve() {
   });
   loop_.watch(signals_->interrupts(), POLLIN, [this](short) {
     signals_->clear_interrupts();
+    interrupted_at_ = clock_->now();
     // Ending the supervisor must not take for ever. The first keyboard interrupt is left to the
     // child, though: many programs only stop their current work.
     const bool patient = signals_->ended_by() == SIGINT && interrupts_++ == 0;
@@ -232,14 +263,21 @@ void AttemptIo::pass_on_rest() {
 }
 
 void AttemptIo::reap() {
+  siginfo_t found{};
+  if (!leader_ended_ &&
+      ::waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      found.si_pid == pid_) {
+    signals_->handle_pending();  // What was sent before the end came before it.
+    signals_->end();             // The group's number is nobody else's until it is waited for.
+  }
   int status = 0;
   pid_t ended = 0;
   while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0) {
     spared_.erase(ended);
     if (ended != pid_) continue;
-    signals_->end();
     leader_ended_ = true;
     end_.status = status;
+    end_.stopped_by = stopped_by();
     kill_at_.reset();
   }
   if (leader_ended_) end_rest();
@@ -250,11 +288,25 @@ void AttemptIo::end_rest() {
   killing_ = killing_ || (kill_at_ && clock_->now() >= *kill_at_);
   Family rest = family_without(spared_, leader_start_);
   all_ended_ = rest.children.empty();
+  if (!all_ended_ && lets_effects_end()) return;
   rest.others.insert(rest.others.end(), rest.children.begin(), rest.children.end());
   for (const pid_t pid : rest.others) {
     if (killing_ || asked_.insert(pid).second) end(pid, killing_ ? SIGKILL : SIGTERM);
   }
   if (!all_ended_ && !kill_at_) kill_at_ = later(clock_->now(), spec_.kill_after);
+}
+
+bool AttemptIo::lets_effects_end() {
+  constexpr auto look_every = std::chrono::milliseconds(20);
+  if (killing_ || !has_effects_ || !has_effects_()) return false;
+  if (!cut_off_at_) cut_off_at_ = later(clock_->now(), spec_.kill_after);
+  if (clock_->now() >= *cut_off_at_) return false;
+  if (std::exchange(looks_again_, true)) return true;
+  loop_.call_at(clock_->now() + look_every, [this] {
+    looks_again_ = false;
+    end_rest();
+  });
+  return true;
 }
 
 // A process or, if negative, a group.

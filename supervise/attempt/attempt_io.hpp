@@ -33,6 +33,8 @@ struct ChildEnd {
   bool out_of_memory = false;  // The kernel killed a process here, perhaps not ours, for memory.
   bool in_line = false;        // What was passed to standard error does not end with a line.
   std::string unwritten{};     // Which of its streams could not be passed on, and why.
+  // The terminating signal, passed on or typed at its terminal, that it seems to have ended for.
+  int stopped_by = 0;
 };
 
 class Passage;
@@ -46,6 +48,8 @@ class AttemptIo {
     std::function<void(std::string_view)> on_out{};
     // Messages for the operator; may be null.
     std::function<void(const std::string&)> on_trouble{};
+    // Whether an effect is under way, which would be in doubt if it were cut off; may be null.
+    std::function<bool()> has_effects{};
   };
 
   AttemptIo(const RunSpec& spec, Options options);
@@ -95,11 +99,14 @@ class AttemptIo {
   [[nodiscard]] Passage& spoken();
   [[nodiscard]] bool is_unread() const;
   void skip_pause(std::optional<TimePoint> planned);
+  void note_keys(std::string_view typed);
+  [[nodiscard]] int stopped_by() const;
   void reap();
   void end(pid_t who, int signal);
   void stop(ChildEnd::Cause cause);
   void keep_time();
   void end_rest();
+  [[nodiscard]] bool lets_effects_end();
   [[nodiscard]] std::optional<TimePoint> next_moment() const;
 
   const RunSpec& spec_;
@@ -107,12 +114,17 @@ class AttemptIo {
   std::shared_ptr<Clock> clock_;
   std::function<void(std::string_view)> on_out_;
   std::function<void(const std::string&)> on_trouble_;
+  std::function<bool()> has_effects_;
   Loop loop_{};
   std::unique_ptr<Streams> streams_;
   pid_t pid_ = -1;
   std::uint64_t leader_start_ = 0;  // As in ProcessMark.
   bool leader_ended_ = false;
   int interrupts_ = 0;
+  std::optional<TimePoint> interrupted_at_{};  // When the newest terminating signal was noticed.
+  int typed_ = 0;                              // The signal of the newest key that sends one.
+  TimePoint typed_at_{};
+  bool typed_since_ = false;  // Other keys, after that one.
   int idle_held_ = 0;
   bool all_ended_ = false;
   bool killing_ = false;      // What remains is no longer asked to end.
@@ -124,6 +136,8 @@ class AttemptIo {
   Duration stopped_for_{0};  // Of this process, until now.
   bool told_foreign_ = false;
   std::optional<TimePoint> kill_at_{};
+  std::optional<TimePoint> cut_off_at_{};  // Effects that outlive the leader.
+  bool looks_again_ = false;               // Whether they have ended.
   std::optional<TimePoint> dismiss_at_{};
 };
 

@@ -72,7 +72,7 @@ struct Launch {
     } else if (plan.own_group) {
       ::setpgid(0, 0);
     }
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::prctl(PR_SET_PDEATHSIG, plan.at_our_death);
     char go = 0;
     if (::getppid() != parent || ::read(gate, &go, 1) != 1) ::_exit(127);
     take(plan.in, STDIN_FILENO);

@@ -28,7 +28,8 @@ struct ChildPlan {
   bool own_group = true;
   bool private_files = false;  // What it makes is for its owner alone (umask).
   ChildLimits limits{};
-  sigset_t signals{};  // Blocked in the child.
+  sigset_t signals{};          // Blocked in the child.
+  int at_our_death = SIGKILL;  // The signal it gets then.
 };
 
 // A descriptor from 3 to 9, the only ones some shells can redirect, that is not inherited already;
@@ -45,8 +46,8 @@ struct ChildPlan {
 // Move-only. If destroyed before let_go(), the child ends without running anything.
 class Child {
  public:
-  // Forks. The child leads its own group unless planned otherwise, is killed when this process
-  // dies, and waits. Only the calling thread may end the process. Errors: Errc::io.
+  // Forks. The child leads its own group and is killed when this process dies, unless planned
+  // otherwise, and waits. Only the calling thread may end the process. Errors: Errc::io.
   [[nodiscard]] static Result<Child> fork_gated(const ChildPlan& plan);
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }  // Also of its own group.

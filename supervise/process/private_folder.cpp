@@ -23,19 +23,6 @@ namespace {
 
 constexpr std::string_view start = "triage-run-";
 
-// Where folders may be made, best first. Left out: those whose paths leave no room for a socket.
-std::vector<std::filesystem::path> base_folders() {
-  constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 48;
-  std::vector<std::filesystem::path> all;
-  for (const char* variable : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
-    const char* folder = std::getenv(variable);
-    if (folder == nullptr || *folder != '/' || std::strlen(folder) > longest) continue;
-    all.emplace_back(folder);
-  }
-  all.emplace_back("/tmp");
-  return all;
-}
-
 // The processes among which this one's number is unique. Folders may be shared with containers.
 std::string process_namespace() {
   std::error_code failed;
@@ -81,15 +68,32 @@ std::string make_in(const std::filesystem::path& base) {
 
 }  // namespace
 
+// The one of the session comes late: it is removed when its user logs out, while programs go on.
+std::vector<std::string> PrivateFolder::bases() {
+  constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 48;
+  std::vector<std::string> all;
+  const auto add = [&all](const char* folder) {
+    if (folder != nullptr && *folder == '/' && std::strlen(folder) <= longest) {
+      all.emplace_back(folder);
+    }
+  };
+  add(std::getenv("TMPDIR"));
+  add("/tmp");
+  add("/var/tmp");
+  add(std::getenv("XDG_RUNTIME_DIR"));
+  add("/dev/shm");
+  return all;
+}
+
 Result<PrivateFolder> PrivateFolder::make(const std::string& given) {
-  const auto bases = given.empty() ? base_folders() : std::vector{std::filesystem::path(given)};
   PrivateFolder made;
-  for (const auto& base : bases) {
+  std::string tried;
+  for (const std::string& base : given.empty() ? bases() : std::vector{given}) {
     made.path_ = make_in(base);
     if (!made.path_.empty()) return outcome::success(std::move(made));
+    tried += (tried.empty() ? "" : ", ") + printable(base) + " (" + std::strerror(errno) + ")";
   }
-  return Error{Errc::io, "no folder can be made in " + printable(bases.back().string()) + ": " +
-                             std::strerror(errno)};
+  return Error{Errc::io, "no folder can be made in " + tried};
 }
 
 bool PrivateFolder::exists() const {

@@ -5,6 +5,7 @@
 #include "triage/result.hpp"
 
 #include <string>
+#include <vector>
 
 namespace triage::inline v0_1::supervise {
 
@@ -12,9 +13,10 @@ namespace triage::inline v0_1::supervise {
 // there is removed by the next one.
 class PrivateFolder {
  public:
-  // base: where; empty: in $XDG_RUNTIME_DIR, $TMPDIR or /tmp: the first of them that can be used
-  // and has a path short enough for a socket. Errors: Errc::io.
+  // base: where; empty: in the first of bases() that can be used. Errors: Errc::io.
   [[nodiscard]] static Result<PrivateFolder> make(const std::string& base = {});
+  // $TMPDIR, /tmp and others, best first; only those whose paths leave room for a socket.
+  [[nodiscard]] static std::vector<std::string> bases();
   PrivateFolder() = default;
   PrivateFolder(PrivateFolder&& other) noexcept : path_(std::move(other.path_)) {
     other.path_.clear();

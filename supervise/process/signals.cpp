@@ -27,6 +27,10 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
+void fail_at_file_limit() noexcept {
+  if (!is_ignored(SIGXFSZ)) ::signal(SIGXFSZ, [](int) {});
+}
+
 Result<std::shared_ptr<Signals>> Signals::take() {
   std::shared_ptr<Signals> taken(new Signals());
   sigset_t ours;
@@ -41,6 +45,7 @@ Result<std::shared_ptr<Signals>> Signals::take() {
   ::sigaddset(&blocked, SIGCHLD);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &taken->before_);
   ::signal(SIGPIPE, SIG_IGN);
+  fail_at_file_limit();
   TRIAGE_TRY(wake, make_pipe());
   taken->wake_ = std::move(wake);
   TRIAGE_TRY(told, make_pipe());
@@ -97,6 +102,7 @@ void Signals::handle(int signal) {
     }
     return;
   }
+  if (ends_programs(signal)) passed_on_ = signal;
   // A program with a terminal of its own leads a session of its own, where SIGTSTP does nothing.
   ::kill(-group_, signal == SIGTSTP && terminal_ >= 0 ? SIGSTOP : signal);
   // Both stop, and continue together. Sent to the whole process, another thread might take it, and
@@ -126,6 +132,7 @@ void Signals::begin(pid_t group, int terminal) {
   const std::scoped_lock lock(mutex_);
   group_ = group;
   terminal_ = terminal;
+  passed_on_ = ended_by_.load();
   if (ended_by_ != 0) ::kill(-group_, ended_by_);
 }
 

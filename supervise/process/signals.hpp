@@ -17,6 +17,10 @@
 
 namespace triage::inline v0_1::supervise {
 
+// From now on a write beyond the limit of a file's size (`ulimit -f`) fails instead of ending this
+// process. What it executes starts as before.
+void fail_at_file_limit() noexcept;
+
 // Takes over SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGWINCH, except those
 // that are ignored. While a child runs they go to its group; otherwise those that end a program
 // stop the run. A child that ends after such a signal is not restarted. One object per process,
@@ -61,6 +65,8 @@ class Signals {
   }
   // The newest terminating signal; 0: none.
   [[nodiscard]] int ended_by() const noexcept { return ended_by_.load(); }
+  // The newest one that went to the newest child.
+  [[nodiscard]] int newest_passed() const noexcept { return passed_on_.load(); }
 
  private:
   Signals() = default;
@@ -76,6 +82,7 @@ class Signals {
   std::stop_source stop_{};
   std::stop_source no_more_{};
   std::atomic<int> ended_by_{0};
+  std::atomic<int> passed_on_{0};
   std::mutex mutex_{};
   bool finish_first_ = false;
   Duration stopped_for_{0};

@@ -2,6 +2,7 @@
 #include "supervise/process/terminal.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <utility>
 
@@ -40,6 +41,21 @@ Result<std::optional<Terminal>> Terminal::open() {
   ::tcsetattr(made.childs(), TCSANOW, &childs);
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
   return outcome::success(std::optional(std::move(made)));
+}
+
+int Terminal::EndingKeys::signal_of(char key) const noexcept {
+  if (key == interrupt) return SIGINT;
+  return key == quit ? SIGQUIT : 0;
+}
+
+Terminal::EndingKeys Terminal::ending_keys() const noexcept {
+  termios now{};
+  if (::tcgetattr(ours(), &now) != 0 || (now.c_lflag & tcflag_t{ISIG}) == 0) return {};
+  const auto key = [&now](std::size_t which) {
+    const auto byte = static_cast<char>(now.c_cc[which]);
+    return byte == _POSIX_VDISABLE ? std::nullopt : std::optional(byte);
+  };
+  return {key(VINTR), key(VQUIT)};
 }
 
 Terminal::~Terminal() {

@@ -23,6 +23,15 @@ class Terminal {
   Terminal& operator=(Terminal&&) = delete;
   ~Terminal();
 
+  // What the child's terminal turns into signals that end programs: ^C and ^\, or nothing.
+  struct EndingKeys {
+    std::optional<char> interrupt{};
+    std::optional<char> quit{};
+    // The signal; 0: none.
+    [[nodiscard]] int signal_of(char key) const noexcept;
+  };
+  [[nodiscard]] EndingKeys ending_keys() const noexcept;
+
   [[nodiscard]] int ours() const noexcept { return ours_.get(); }
   [[nodiscard]] int childs() const noexcept { return childs_.get(); }
   void close_childs() noexcept { childs_.close(); }

@@ -109,8 +109,10 @@ void Protocol::forget(const SpeakerPtr& speaker) {
   {
     const std::scoped_lock lock(mutex_);
     speaker->leave();
+    for (auto& [key, effect] : effects_) {  // Unblocks its effects, which are then in doubt.
+      if (!effect.held) effect.changed->notify_all();
+    }
   }
-  ended_.notify_all();  // Unblocks its effects, which are then in doubt.
   std::erase(speakers_, SpeakerPtr(speaker));
   if (listener_) loop_.set_events(listener_.get(), POLLIN);
 }
@@ -119,8 +121,10 @@ void Protocol::finish() {
   {
     const std::scoped_lock lock(mutex_);
     closing_ = true;
+    for (auto& [key, effect] : effects_) {  // Unblocks those still held, which are then in doubt.
+      effect.changed->notify_all();
+    }
   }
-  ended_.notify_all();  // Unblocks effects still held, which are then in doubt.
   if (listener_) {
     loop_.forget(listener_.get());
     listener_.close();

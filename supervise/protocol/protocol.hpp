@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -77,12 +78,15 @@ struct RunningEffect {
   // Not tied to the requesting connection: any may end it before the attempt ends.
   bool held = false;
   bool begun = false;  // Its intent is durable. One that is not may have been done before.
+  // Of the members above, or of who waits for them.
+  std::shared_ptr<std::condition_variable> changed = std::make_shared<std::condition_variable>();
 };
 
 // Serves the children of one attempt on a loop. All members are called on the loop's thread.
 class Protocol {
  public:
   static constexpr std::size_t longest_line = 16U << 20U;
+  static constexpr std::size_t most_held = 1'000;  // Held effects: each has a thread.
 
   struct Options {
     std::function<void()> on_activity{};
@@ -123,6 +127,10 @@ class Protocol {
   // asks for that is told to ask somebody. Nor one whose asker went on: reported a step, state or
   // checkpoint, or asked for something else, on that connection or, if it has gone, on any.
   [[nodiscard]] std::optional<Doubt> doubt();
+  // The effects that were begun or asked for in this attempt, and are in doubt. After finish().
+  [[nodiscard]] std::vector<std::string> in_doubt();
+  // Whether the end of the program would cut one off; held ones are others' to end.
+  [[nodiscard]] bool has_effects();
   // Why the attempt must end: the run is suspended, or a step was refused by somebody.
   [[nodiscard]] const std::optional<Error>& stopped() const noexcept { return stopped_; }
 
@@ -148,12 +156,11 @@ class Protocol {
   Json carry_out(const SpeakerPtr& speaker, const std::string& key, const Json& id, bool held,
                  const EffectCall& call);
   bool claim(const std::string& key, bool held);
-  // Whether the end of the program would cut one off; held ones are others' to end.
-  [[nodiscard]] bool has_effects();
-  Result<void> count_effect();
-  void forget_effect();
+  Result<void> count_effect(bool held);
+  void forget_effect(bool held);
   Result<void> in_thread(std::function<void()> work);
-  void note_doubt(const SpeakerPtr& speaker, const std::string& key, const Json& arguments);
+  void note_doubt(const SpeakerPtr& speaker, const std::string& key, const Json& arguments,
+                  bool held);
   void note_progress(const SpeakerPtr& speaker);
   Result<void> end_effect(const Json& end, RunningEffect::End how);
   void trouble(const std::string& what);
@@ -192,12 +199,14 @@ class Protocol {
   std::uint64_t troubles_ = 0;
   std::list<EffectThread> threads_{};
 
-  std::mutex mutex_{};  // Guards the members below.
-  std::condition_variable ended_{};
-  bool closing_ = false;  // The child has ended.
+  std::mutex mutex_{};                   // Guards the members below.
+  std::condition_variable claimable_{};  // An effect has begun or ended.
+  bool closing_ = false;                 // The child has ended.
   std::map<std::string, RunningEffect> effects_{};
   bool told_many_ = false;
   std::size_t not_held_ = 0;  // Effects, from their request to its last answer.
+  std::size_t held_ = 0;
+  std::set<std::string> left_in_doubt_{};
   std::optional<Doubt> doubt_{};
   SpeakerPtr doubter_{};  // Who was told of it.
 };

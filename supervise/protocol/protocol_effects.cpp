@@ -25,35 +25,43 @@ Result<void> Protocol::begin_effect(const SpeakerPtr& speaker, const Json& effec
   spoke_ = true;
   note_progress(speaker);
   if (stopped_) return Error{Errc::suspended, "the program is being ended: " + stopped_->detail};
-  if (!held) {
-    TRIAGE_TRYV(count_effect());
-  }
+  TRIAGE_TRYV(count_effect(held));
   auto begun = in_thread([this, speaker, key, arguments, id, held] {
     serve_effect(speaker, key, arguments, id, held);
-    if (!held) forget_effect();
+    forget_effect(held);
   });
-  if (!begun && !held) forget_effect();
+  if (!begun) forget_effect(held);
   return begun;
 }
 
-// Each of them keeps its connection until its end, and what it does may need one, too.
-Result<void> Protocol::count_effect() {
+// Unless it is held, it keeps its connection until its end, and what it does may need one, too.
+Result<void> Protocol::count_effect(bool held) {
   const std::scoped_lock lock(mutex_);
-  const std::size_t most = most_speakers() - most_speakers() / 4;
-  if (not_held_ < most) {
-    ++not_held_;
+  const std::size_t most = held ? most_held : most_speakers() - most_speakers() / 4;
+  std::size_t& now = held ? held_ : not_held_;
+  if (now < most) {
+    ++now;
     return outcome::success();
   }
-  const std::string many = "there are " + std::to_string(most) +
-                           " effects under way at the same time; further ones must wait "
-                           "(three eighths of what `ulimit -n` allows)";
+  const std::string many = "there are " + std::to_string(most) + (held ? " held" : "") +
+                           " effects under way at the same time; further ones must wait" +
+                           (held ? "" : " (three eighths of what `ulimit -n` allows)");
   if (!std::exchange(told_many_, true) && options_.on_trouble) options_.on_trouble(many);
   return Error{Errc::exhausted, many};
 }
 
-void Protocol::forget_effect() {
+void Protocol::forget_effect(bool held) {
   const std::scoped_lock lock(mutex_);
-  --not_held_;
+  --(held ? held_ : not_held_);
+}
+
+std::vector<std::string> Protocol::in_doubt() {
+  const std::scoped_lock lock(mutex_);
+  std::set<std::string> all = left_in_doubt_;
+  for (const auto& [key, effect] : effects_) {  // Their threads may not have noticed yet.
+    if (effect.begun && effect.end == RunningEffect::End::none) all.insert(key);
+  }
+  return {all.begin(), all.end()};
 }
 
 bool Protocol::has_effects() {
@@ -66,7 +74,7 @@ bool Protocol::has_effects() {
 bool Protocol::claim(const std::string& key, bool held) {
   std::unique_lock lock(mutex_);
   const auto running = [&] { return effects_.find(key); };
-  ended_.wait(lock, [&] {
+  claimable_.wait(lock, [&] {
     const auto found = running();
     return found == effects_.end() ||
            (found->second.begun && found->second.end == RunningEffect::End::none);
@@ -92,7 +100,7 @@ void Protocol::serve_effect(const SpeakerPtr& speaker, const std::string& key,
       last = {{"ok", true}, {"run", false}, {"result", done.value()}};
     } else {
       const bool in_doubt = done.error().code == Errc::in_doubt;
-      if (in_doubt && !held) note_doubt(speaker, key, arguments);
+      if (in_doubt) note_doubt(speaker, key, arguments, held);
       last = refusal(done.error());
       // Ends with the command that records what has happened.
       if (in_doubt) last["error"] = last["error"].get<std::string>() + options_.store_option;
@@ -105,31 +113,35 @@ void Protocol::serve_effect(const SpeakerPtr& speaker, const std::string& key,
     const auto found = effects_.find(key);
     if (found != effects_.end() && !found->second.begun) effects_.erase(found);
   }
-  ended_.notify_all();
+  claimable_.notify_all();
   speaker->answer_and_wait(id, std::move(last));
 }
 
 Json Protocol::carry_out(const SpeakerPtr& speaker, const std::string& key, const Json& id,
                          bool held, const EffectCall& call) {
+  std::shared_ptr<std::condition_variable> changed;
   {
     const std::scoped_lock lock(mutex_);
-    effects_[key] = {.held = held, .begun = true};
+    RunningEffect& own = effects_[key];
+    own = {.held = held, .begun = true};
+    changed = own.changed;
   }
-  ended_.notify_all();
+  claimable_.notify_all();
   // Without the lock: if the client does not read, only this thread waits.
   speaker->answer_and_wait(id, {{"ok", true},
                                 {"run", true},
                                 {"generation", call.generation},
                                 {"idempotency_key", call.idempotency_key}});
   std::unique_lock lock(mutex_);
-  ended_.wait(lock, [&] {
+  changed->wait(lock, [&] {
     return effects_[key].end != RunningEffect::End::none || (held ? closing_ : speaker->gone());
   });
   RunningEffect ended = std::move(effects_[key]);
   effects_.erase(key);
-  ended_.notify_all();
+  claimable_.notify_all();
   if (ended.end == RunningEffect::End::done) return std::move(ended.result);
   if (ended.end == RunningEffect::End::not_done) throw EffectNotDone(ended.cause);
+  left_in_doubt_.insert(key);
   throw std::runtime_error("the client of effect \"" + key + "\" went away");
 }
 
@@ -149,10 +161,11 @@ Result<void> Protocol::in_thread(std::function<void()> work) {
   return outcome::success();
 }
 
-void Protocol::note_doubt(const SpeakerPtr& speaker, const std::string& key,
-                          const Json& arguments) {
+void Protocol::note_doubt(const SpeakerPtr& speaker, const std::string& key, const Json& arguments,
+                          bool held) {
   const std::scoped_lock lock(mutex_);
-  if (doubt_) return;
+  left_in_doubt_.insert(key);
+  if (held || doubt_) return;
   doubt_ = Doubt{key, arguments};
   doubter_ = speaker;
 }
@@ -180,7 +193,7 @@ Result<void> Protocol::end_effect(const Json& end, RunningEffect::End how) {
   const Json cause = end.value("cause", Json());
   found->second.cause =
       cause.is_string() ? cause.get<std::string>() : "the client says that it did not happen";
-  ended_.notify_all();
+  found->second.changed->notify_all();
   return outcome::success();
 }
 

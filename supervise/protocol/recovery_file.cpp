@@ -30,8 +30,14 @@ Json recovery_json(const Attempt& attempt) {
 
 Result<void> write_private(const std::string& path, const std::string& text) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return system_error(path + " cannot be written");
+  for (std::size_t put = 0; !file || put < text.size();) {
+    const ssize_t more = file ? ::write(file.get(), text.data() + put, text.size() - put) : -1;
+    if (more < 0) {
+      const Error why = system_error(path + " cannot be written");
+      ::unlink(path.c_str());
+      return why;
+    }
+    put += static_cast<std::size_t>(more);
   }
   return outcome::success();
 }

@@ -6,6 +6,9 @@
 #include "supervise/adapters/local_times.hpp"
 #include "supervise/running.hpp"
 #include "triage/agent.hpp"
+#include "triage/forwarding_store.hpp"
+#include "triage/policies/backoff.hpp"
+#include "triage/stores/memory.hpp"
 
 #include "support/catch.hpp"
 
@@ -176,4 +179,47 @@ TEST_CASE("events may be elements of one list, and conditions parts of a text", 
   StreamReader other(known, {});
   other.add("{\"e\":7}\n{\"e\":\"whole\"}\n");
   CHECK(other.end() == StreamEnd::none);
+}
+
+namespace {
+
+class CountsReads final : public ForwardingStore {
+ public:
+  CountsReads() : ForwardingStore(std::make_shared<MemoryStore>()) {}
+  Result<JournalReading> read(const RunId& run, SequenceRange range) override {
+    ++reads;
+    return ForwardingStore::read(run, range);
+  }
+  int reads = 0;
+};
+
+}  // namespace
+
+TEST_CASE("the next attempt's command needs no look at all records of the run", "[adapters]") {
+  const bool resumes = GENERATE(true, false);
+  const Adapter known = adapter(
+      R"({"adapter": 1, "name": "tool", "programs": ["tool"], "events": [
+          {"when": {"e": "begin"}, "session": "id"}])" +
+      std::string(resumes ? R"(, "resume": {"after": ["unknown"], "prompt": "go on",
+          "arguments": ["--resume", "{session}", "{prompt}"]}})"
+                          : "}"));
+  const auto session = std::make_shared<KnownSession>();
+  CountsReads store;
+  std::vector<Words> commands;
+  const TriageAgent agent{
+      [&](const int&, Attempt& attempt) -> Result<int> {
+        const RunSpec spec{.command = {"tool", "do it"}};
+        AdaptedAttempt adapted(spec, known, attempt, {.store = &store, .known = session});
+        commands.push_back(adapted.command().value());
+        adapted.add("{\"e\": \"begin\", \"id\": \"s1\"}\n", [](std::optional<Duration>) {});
+        if (attempt.number() < 3) return attempt.fail({.text = "strange"});
+        return outcome::success(1);
+      },
+      FailurePolicy{}.otherwise(
+          retry_with_backoff({.max_attempts = 3, .base_delay = Duration(1)}))};
+  REQUIRE_OK(agent.run(1));
+  REQUIRE(commands.size() == 3);
+  CHECK(store.reads == 0);
+  const Words resumed{"tool", "--resume", "s1", "go on"};
+  CHECK(commands[2] == (resumes ? resumed : Words{"tool", "do it"}));
 }

@@ -38,6 +38,11 @@ std::string line_in(const std::string& path) {
   return line;
 }
 
+// With mounts of its own.
+std::vector<std::string> in_namespace(const std::string& line) {
+  return {"/usr/bin/env", "unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", line};
+}
+
 // In this process: what its environment was can no longer be read, as while it executes a program.
 void hide_environment() {
   std::istringstream fields(read_text("/proc/self/stat"));
@@ -240,4 +245,80 @@ TEST_CASE("what is executing a program is looked at again until its environment 
   CHECK(ended.value() == 1);
   ::close(hidden[0]);
   ::close(hidden[1]);
+}
+
+TEST_CASE("the socket of a program stays where its user logs out", "[surroundings]") {
+  const Workshop shop;
+  std::filesystem::create_directory(shop.file("session"));
+  auto line = shop.run_line(
+      {}, {shop.script("a", "rm -r $W/session\n" TRIAGE_COMMAND " state set page=1")});
+  line.insert(line.begin(), {"/usr/bin/env", "XDG_RUNTIME_DIR=" + shop.file("session")});
+  const Printed printed = run_program(line);
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+}
+
+TEST_CASE("where no folder for sockets can be made, nothing is run", "[surroundings]") {
+  const Workshop shop;
+  const std::string own = "'" + shop.file("") + "'";
+  std::string line = "set -e; unset XDG_RUNTIME_DIR TMPDIR; mount --bind " + own + ' ' + own;
+  for (const char* folder : {"/tmp", "/var/tmp", "/dev/shm"}) {
+    line += std::string("; mount --rbind ") + folder + ' ' + folder +
+            " && mount -o remount,bind,ro " + folder;
+  }
+  line += "; exec";
+  for (const std::string& word : shop.run_line({}, {"touch", shop.file("ran")})) {
+    line += " '" + word + "'";
+  }
+  const Printed printed = run_program(in_namespace(line));
+  if (printed.status == 1) {
+    WARN("no user namespace can be made: " << printed.error);
+    return;
+  }
+  INFO(printed.error);
+  CHECK(printed.status == 9);
+  CHECK_THAT(printed.error, ContainsSubstring("nothing was run: no folder can be made in /tmp (") &&
+                                !ContainsSubstring("attempt"));
+  CHECK_FALSE(std::filesystem::exists(shop.file("ran")));
+}
+
+TEST_CASE("what the next attempt is told goes where there is room", "[surroundings]") {
+  const Workshop shop;
+  const std::string program = shop.script(
+      "a",
+      "[ $TRIAGE_ATTEMPT = 2 ] && wc -c < $TRIAGE_RECOVERY && exit 0\n"
+      "(printf '{\"state\": {\"x\": \"'; head -c 300000 /dev/zero | tr '\\0' x; echo '\"}}')"
+      " >&$TRIAGE_FD\necho 'HTTP 503' >&2\nexit 1");
+  std::string line = "mount -t tmpfs -o size=100k none '" + shop.file("small") + "' && TMPDIR='" +
+                     shop.file("small") + "' exec";
+  std::filesystem::create_directory(shop.file("small"));
+  for (const std::string& word : shop.run_line({}, {program})) line += " '" + word + "'";
+  const Printed printed = run_program(in_namespace(line));
+  if (printed.status != 0 && printed.error.find("unshare") != std::string::npos) {
+    WARN("no user namespace can be made");
+    return;
+  }
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+  CHECK(std::atoi(printed.out.c_str()) > 300'000);
+}
+
+TEST_CASE("an outer effect's idempotency key is not the one of an inner run's program",
+          "[surroundings]") {
+  const Workshop shop;
+  auto line = shop.run_line({}, {"sh", "-c", "echo \"<$TRIAGE_IDEMPOTENCY_KEY>\""});
+  line.insert(line.begin(), {"/usr/bin/env", "TRIAGE_IDEMPOTENCY_KEY=outer"});
+  CHECK(run_program(line).out == "<>\n");
+}
+
+TEST_CASE("a workspace without a place for its files is refused before anything is run",
+          "[surroundings][workspace]") {
+  const Workshop shop;
+  std::filesystem::create_directory(shop.file("tree"));
+  auto line = shop.run_line({"--workspace", shop.file("tree")}, {"touch", shop.file("ran")});
+  line.insert(line.begin(), {"/usr/bin/env", "--unset=HOME", "--unset=XDG_STATE_HOME"});
+  const Printed printed = run_program(line);
+  CHECK(printed.status == 2);
+  CHECK_THAT(printed.error, ContainsSubstring("neither XDG_STATE_HOME nor HOME"));
+  CHECK_FALSE(std::filesystem::exists(shop.store()));
 }

@@ -9,9 +9,9 @@ using namespace triage::test;
 
 namespace {
 
-// Runs its arguments on a terminal of 33 lines, types `typed` bytes of y and a newline once
-// something is printed, and prints what the terminal shows, with "<LF>" for the end of a line after
-// which the next one does not begin at the left. Ends with the command's status.
+// Runs its arguments on a terminal of 33 lines, types `typed` bytes of y and a newline, or $TYPED,
+// once something is printed, and prints what the terminal shows, with "<LF>" for the end of a line
+// after which the next one does not begin at the left. Ends with the command's status.
 constexpr const char* at_a_terminal = R"(
 import fcntl, os, pty, select, struct, sys, termios
 typed, command = int(sys.argv[1]), sys.argv[2:]
@@ -28,7 +28,7 @@ while True:
             block = os.read(ours, 65536)
         except OSError:  # The command has closed it.
             break
-        if not printed: left = b"y" * typed + b"\n"
+        if not printed: left = os.environ.get("TYPED", "y" * typed + "\n").encode()
         printed += block
     if writable: left = left[os.write(ours, left[:1000]):]
 lines = printed.decode(errors="replace").split("\r\n")
@@ -49,6 +49,14 @@ Printed typing(const Workshop& shop, int bytes, const std::vector<std::string>& 
   }
   all.insert(all.end(), line.begin(), line.end());
   return run_program(all);
+}
+
+Printed typing_keys(const Workshop& shop, const std::string& keys,
+                    const std::vector<std::string>& line) {
+  ::setenv("TYPED", keys.c_str(), 1);
+  const Printed printed = typing(shop, 0, line);
+  ::unsetenv("TYPED");
+  return printed;
 }
 
 }  // namespace
@@ -208,4 +216,55 @@ TEST_CASE("at a terminal errors are evidence, too, where the output is redirecte
       typing(shop, 0, shop.run_line({"--max-attempts", "1"}, {program}), "> /dev/null");
   CHECK(printed.status == 1);
   CHECK_THAT(printed.out, ContainsSubstring("(rate_limited)"));
+}
+
+TEST_CASE("Ctrl-C at a terminal stops the run, however its program ends then", "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const auto [keys, name, number] =
+      GENERATE(std::tuple{"\3", "INT", SIGINT}, std::tuple{"\34", "QUIT", SIGQUIT});
+  const std::string status = GENERATE("0", "1", "130", "131");
+  const std::string program = shop.script(
+      "a", "trap 'exit " + status + "' " + name + "\necho ready\nwhile :; do sleep 0.01; done");
+  const Printed printed =
+      typing_keys(shop, keys, shop.run_line({"--run", "r", "--timeout", "20s"}, {program}));
+  INFO(printed.out);
+  CHECK(printed.status == (status == "0" ? 128 + number : std::stoi(status)));
+  CHECK_THAT(printed.out, ContainsSubstring("run r was stopped") && !ContainsSubstring("retry"));
+  CHECK_THAT(shop.triage({"runs"}).out, ContainsSubstring("cancelled"));
+}
+
+TEST_CASE("at a terminal the status of an interruption counts also long after Ctrl-C",
+          "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const std::string program =
+      shop.script("a", "trap 'sleep 0.2; exit 130' INT\necho ready\nwhile :; do sleep 0.01; done");
+  const Printed printed = typing_keys(
+      shop, "\3",
+      shop.run_line({"--run", "r", "--timeout", "20s", "--kill-after", "1ms"}, {program}));
+  INFO(printed.out);
+  CHECK(printed.status == 130);
+  CHECK_THAT(printed.out, ContainsSubstring("run r was stopped"));
+}
+
+TEST_CASE(
+    "at a terminal Ctrl-C is a key like others for a program that reads on, or takes it itself",
+    "[terminal]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  std::string program;
+  SECTION("it stops only its current work") {
+    program = shop.script("a",
+                          "trap 'x=interrupted' INT\necho ready\n"
+                          "until read y && [ \"$y\" = quit ]; do :; done\nexit 0");
+  }
+  SECTION("its terminal makes no signals") {
+    program = shop.script("a", "stty -isig\necho ready\nread y\nexit 0");
+  }
+  const Printed printed =
+      typing_keys(shop, "\3\nquit\n", shop.run_line({"--run", "r", "--timeout", "20s"}, {program}));
+  INFO(printed.out);
+  CHECK(printed.status == 0);
+  CHECK_THAT(shop.triage({"runs"}).out, ContainsSubstring("finished"));
 }

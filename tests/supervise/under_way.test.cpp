@@ -160,3 +160,52 @@ TEST_CASE("an effect within itself is refused instead of waiting for its own end
   CHECK_THAT(printed.error, ContainsSubstring("effect \"k\" is what this command is part of"));
   CHECK(printed.out == "2\ninner\n");
 }
+
+TEST_CASE("an effect that outlives its program may come to its end", "[run][protocol]") {
+  const Workshop shop;
+  const std::string acts = shop.script("acts", "sleep 0.3\necho done >> $W/acted");
+  const Printed printed = shop.run(
+      {"--run", "r"},
+      {shop.script("a", "'" TRIAGE_COMMAND "' effect k -- " + acts +
+                            " &\nuntil '" TRIAGE_COMMAND "' step x; do :; done\nsleep 0.1")});
+  CHECK(printed.status == 0);
+  CHECK(printed.error.empty());
+  CHECK(read_text(shop.file("acted")) == "done\n");
+}
+
+TEST_CASE("an effect in doubt of a run that finishes is told, with the command that settles it",
+          "[run][protocol]") {
+  const Workshop shop;
+  const std::string acts = shop.script("acts", "kill -KILL $PPID\nsleep 1");
+  const Printed finished = shop.run(
+      {"--run", "s"}, {shop.script("b", "'" TRIAGE_COMMAND "' effect k -- " + acts + "\nexit 0")});
+  CHECK(finished.status == 0);
+  CHECK_THAT(finished.error,
+             ContainsSubstring("effect \"k\"") &&
+                 ContainsSubstring("`triage settle s k done --store " + shop.store() + "`"));
+  CHECK(shop.triage({"settle", "s", "k", "done"}).status == 0);
+}
+
+TEST_CASE("a program may not hold more effects than there can be threads for", "[run][protocol]") {
+  if (!has_python()) return;
+  const Workshop shop;
+  const auto command = doing(shop, R"(
+s = connect()
+held = lambda n: {"id": n, "effect": {"key": "k%d" % n, "held": True}}
+for n in range(1000): tell(s, held(n))
+for n in range(1000): assert hear(s)["run"]
+tell(s, held(1000))
+assert hear(s)["code"] == "exhausted"
+other = connect()
+assert ask(other, {"effect_done": {"key": "k7"}})["ok"]
+assert hear(s)["id"] == 7
+while True:
+    tell(s, held(1000))
+    answer = hear(s)
+    if answer["ok"]: break
+assert answer["run"]
+)");
+  const Printed printed = shop.run({"--max-attempts", "1", "--timeout", "60s", "--quiet"}, command);
+  INFO(printed.error);
+  CHECK(printed.status == 0);
+}

@@ -122,3 +122,34 @@ TEST_CASE("a program that waits for whoever reads its output is not idle", "[run
   CHECK(output.read().size() > 300'000);
   CHECK(running.wait() == 0);
 }
+
+TEST_CASE("output beyond the limit of a file's size is told, and does not end the supervisor",
+          "[run]") {
+  const Workshop shop;
+  const std::string effect = "'" TRIAGE_COMMAND "' effect k -- head -c 3000000 /dev/zero";
+  for (const std::string& prints : {std::string("head -c 3000000 /dev/zero"), effect}) {
+    const std::string program = shop.script("a", prints + "\necho done >&2\nexit 0");
+    std::vector<std::string> line{"/usr/bin/env", "bash", "-c",
+                                  "ulimit -f 1000; \"$@\" > '" + shop.file("out") + "'", "bash"};
+    for (const std::string& word : shop.run_line({"--max-attempts", "1"}, {program})) {
+      line.push_back(word);
+    }
+    const Printed printed = run_program(line);
+    INFO(printed.error);
+    CHECK(printed.status == 9);
+    CHECK_THAT(printed.error, ContainsSubstring("done\n") && ContainsSubstring("File too large"));
+  }
+  // The program itself is ended as it would be without a supervisor.
+  const Printed killed =
+      run_program({"/usr/bin/env", "bash", "-c",
+                   "ulimit -f 1000; exec '" TRIAGE_COMMAND "' run --store '" + shop.store() +
+                       "' --max-attempts 1 --quiet -- head -c 3000000 /dev/zero | cat > /dev/null; "
+                       "exit ${PIPESTATUS[0]}"});
+  CHECK(killed.status == 0);
+  const Printed own =
+      run_program({"/usr/bin/env", "bash", "-c",
+                   "ulimit -f 1000; exec '" TRIAGE_COMMAND "' run --store '" + shop.store() +
+                       "' --max-attempts 1 --quiet -- dd if=/dev/zero of='" + shop.file("own") +
+                       "' bs=3000000 count=1"});
+  CHECK(own.status == 128 + SIGXFSZ);
+}
