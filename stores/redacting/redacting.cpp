@@ -36,6 +36,26 @@ bool is_users(RecordKind kind, std::string_view field) {
          (kind == RecordKind::step ? has(of_step) : has(others));
 }
 
+// A member of a step's metadata that `triage run` looks up by value: the name of the step's files.
+constexpr const char* files_member = "triage/files";
+
+bool is_files_name(const Json& value) {
+  if (!value.is_string()) return false;
+  const auto& text = value.get_ref<const std::string&>();
+  return (text.size() == 40 || text.size() == 64) &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// Takes that name out of the metadata; null if there is none.
+Json take_files_name(Json& metadata) {
+  if (!metadata.is_object()) return {};
+  const auto found = metadata.find(files_member);
+  if (found == metadata.end() || !is_files_name(*found)) return {};
+  Json name = std::move(*found);
+  metadata.erase(found);
+  return name;
+}
+
 // Fields that hold states: values by name.
 bool is_state(std::string_view field) { return field == "state" || field == "edits"; }
 
@@ -128,6 +148,8 @@ class Redacting final : public RedactingStore {
       if ((!users && is_own(field)) || left_out(kind, field) || kind == RecordKind::state_removed) {
         continue;
       }
+      Json files;
+      if (kind == RecordKind::step && field == "m") files = take_files_name(value);
       Json one = Json::object();
       one[field] = std::move(value);
       TRIAGE_TRYV(clean(one));
@@ -139,6 +161,7 @@ class Redacting final : public RedactingStore {
           TRIAGE_TRYV(clean_users(inner));
         }
       }
+      if (!files.is_null() && value.is_object()) value[files_member] = std::move(files);
     }
     if (body == before) return outcome::success(record);
     return Record(record.seq(), kind, record.time(), std::make_shared<const Json>(std::move(body)));

@@ -107,6 +107,33 @@ TEST_CASE("what the library finds again by its value is stored as it is", "[reda
   CHECK(journal.value().effect(key).status == EffectState::Status::completed);
 }
 
+TEST_CASE("the name of a step's files is no secret", "[redaction][stores]") {
+  const std::string files(40, 'a');
+  const auto secrets = common_secrets({.known = {files, "a secret", "text"}});
+  const auto store = RedactingStore::around(MemoryStore::create(), secrets).value();
+  const TriageAgent agent{
+      [&](const Json&, Attempt& attempt) -> Result<Json> {
+        attempt.record_step(
+            {.action = "a",
+             .metadata = {{"triage/files", files}, {"value", files}, {"other", "text"}}});
+        attempt.record_step({.action = "b", .metadata = {{"triage/files", "a secret"}}});
+        return Json(1);
+      },
+      FailurePolicy(),
+      {.store = store}};
+  REQUIRE_OK(agent.run(Json(1), {.run_id = "r"}));
+  std::vector<Json> kept;
+  const JournalReading reading = store->read("r", {}).value();
+  for (const Record& record : reading.records) {
+    if (record.kind() == RecordKind::step) kept.push_back(record.body().value()["m"]);
+  }
+  REQUIRE(kept.size() == 2);
+  CHECK(kept[0].value("triage/files", "") == files);
+  CHECK(show(kept[0]).find("text") == std::string::npos);
+  CHECK(kept[0].value("value", "") != files);
+  CHECK(show(kept[1]).find("a secret") == std::string::npos);
+}
+
 TEST_CASE("what a later process needs may be left out", "[redaction][stores]") {
   const auto inner = MemoryStore::create();
   const auto store = around(inner, {.tasks = false, .state = false, .results = false});
