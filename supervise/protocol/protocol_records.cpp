@@ -99,10 +99,25 @@ Result<Usage> usage_from_json(const Json& fields) {
   return outcome::success(usage);
 }
 
+// Of a long report both ends, as long as a stream's tail, and whole words of them: half a secret
+// would not be recognised.
+std::string both_ends_of(std::string report) {
+  constexpr std::string_view blanks = " \t\r\n";
+  constexpr std::size_t half = Tail::longest / 2;
+  if (report.size() <= Tail::longest) return report;
+  const std::size_t end = report.find_last_of(blanks, half);
+  const std::size_t again = report.find_first_of(blanks, report.size() - half);
+  const std::string first = report.substr(0, end == std::string::npos ? half : end);
+  const std::string last = report.substr(again == std::string::npos ? report.size() - half : again);
+  return first + " … " + std::to_string(report.size() - first.size() - last.size()) + " bytes … " +
+         last;
+}
+
 // A type of docs/labels.md settles the matter; any other name is one of an exception.
 Result<Failure> failure_from_json(const Json& fields) {
   auto failure = json_error(Json{{"error", fields}});
   if (!failure) return wrong_value("failure", fields, "a text or an object");
+  failure->text = both_ends_of(std::move(failure->text));
   if (!fields.is_object()) return outcome::success(*std::move(failure));
   std::string type;
   Fields all(fields, "failure");

@@ -198,6 +198,19 @@ TEST_CASE("a failure that names a type of ours is of that type, and any other is
              ContainsSubstring("failed: external_fault (rate_limited), \"it said no\""));
 }
 
+TEST_CASE("of a very long report of a failure the ends are kept", "[protocol]") {
+  const Workshop shop;
+  const std::string program = shop.script("p",
+                                          "{ printf '{\"failure\": \"HTTP 503 at the beginning '\n"
+                                          "head -c 2000000 /dev/zero | tr '\\0' ' '\n"
+                                          "echo 'and at the end\"}'; } >&$TRIAGE_FD\nexit 1");
+  CHECK(shop.run({"--run", "r", "--max-attempts", "1"}, {program}).status != 0);
+  const std::string told = shop.triage({"explain", "r", "--json"}).out;
+  CHECK_THAT(told, ContainsSubstring("at the beginning") && ContainsSubstring(" bytes … ") &&
+                       ContainsSubstring("and at the end"));
+  CHECK(told.size() < 100'000);
+}
+
 TEST_CASE("lines of the pipe that nobody can read are told and skipped", "[protocol]") {
   const Workshop shop;
   const std::string deep(100'000, '[');
