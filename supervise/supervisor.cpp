@@ -192,7 +192,12 @@ Result<Json> Supervisor::attempt(const Json& task, Attempt& attempt) {
                                .store = options_.store.get(),
                                .on_trouble = options_.on_trouble});
   if (const auto begun = files.begin(); !begun) {
-    if (begun.error().code != Errc::fenced) status_ = not_executed;
+    const Errc code = begun.error().code;
+    if (code == Errc::cancelled) {
+      status_ = 128 + options_.signals->ended_by();
+    } else if (code != Errc::fenced) {
+      status_ = not_executed;
+    }
     return begun.error();
   }
   TRIAGE_TRYV(prepare());

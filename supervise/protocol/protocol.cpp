@@ -229,6 +229,7 @@ Result<void> Protocol::take_records(LineRecords&& records) {
   if (records.usage) attempt_.record_usage(*records.usage);
   if (records.failure) failure_ = std::move(records.failure);
   if (records.label) {
+    if (options_.on_label) options_.on_label(*records.label);
     TRIAGE_TRY(made, attempt_.checkpoint(*records.label));
     if (options_.on_checkpoint) options_.on_checkpoint(made);
   }

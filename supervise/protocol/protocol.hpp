@@ -92,6 +92,7 @@ class Protocol {
     std::function<void()> on_activity{};
     std::function<void(std::string)> on_trouble{};             // About skipped input.
     std::function<void(Step&)> on_step{};                      // Before it is recorded.
+    std::function<void(const std::string& label)> on_label{};  // Before a named checkpoint.
     std::function<void(const CheckpointId&)> on_checkpoint{};  // After a named one.
     std::function<void(std::string)> on_status{};              // The child's status.
     std::function<void(bool)> on_wait{};                       // A client starts or stops waiting.

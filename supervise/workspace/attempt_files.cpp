@@ -5,12 +5,14 @@
 #include "supervise/process/stored_records.hpp"
 #include "supervise/spec/rules.hpp"
 #include "supervise/workspace/shadow.hpp"
+#include "triage/detail/cancel_token.hpp"
 #include "triage/detail/own_checkpoint.hpp"
 #include "triage/detail/own_label.hpp"
 #include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -26,12 +28,13 @@ constexpr const char* restoring_label = "triage/restoring";
 constexpr const char* branch_reason = "forked";
 // Classification::reason if the files could not be kept or restored, which may pass.
 constexpr const char* workspace_reason = "workspace_failed";
+constexpr std::chrono::milliseconds look_every{200};
 
 std::string reference_of(Sequence checkpoint) { return "at-" + std::to_string(checkpoint); }
 
-// Earlier versions had one for all checkpoints with a label. Any text can be one, but not a
-// reference name.
-std::string earlier_reference_of(const std::string& label) { return "label-" + shadow_name(label); }
+// Of the newest checkpoint with that label: it is known before the checkpoint is made, as its
+// sequence is not. Any text can be one, but not a reference name.
+std::string label_reference_of(const std::string& label) { return "label-" + shadow_name(label); }
 
 // Of RUN@SEQUENCE.
 std::string run_of(const std::string& checkpoint) {
@@ -56,9 +59,13 @@ std::string label_of(const Record& record) {
                                           : std::string();
 }
 
+// Instead of the files of a step or checkpoint that could not be kept.
+const FilesId lost_files{};
+
 std::optional<FilesId> files_in(const Json& metadata, const Workspace& kept) {
   if (!metadata.is_object()) return std::nullopt;
   const Json files = metadata.value(files_key, Json());
+  if (files.is_null() && metadata.contains(files_key)) return lost_files;
   if (files.is_string()) return files.get<FilesId>();
   // The program's own member may have that name.
   const Json earlier = metadata.value(earlier_files_key, Json());
@@ -95,22 +102,30 @@ Result<void> AttemptFiles::begin() {
     TRIAGE_TRYV(files_->name("start", now.value()));
   }
   set_at_rest(true);
+  begun_ = true;
   return outcome::success();
 }
 
 // Git may need longer than a lease lives, and so may whoever removes files. If another supervisor
-// has taken the run over, it must not wait for us.
+// has taken the run over, it must not wait for us, nor must a person who stops the run.
 void AttemptFiles::keep_lease_meanwhile() {
   if (options_.store == nullptr) return;
   GitWatch& watch = options_.workspace.watch;
-  const Duration every = options_.store->capabilities().renew_every;
-  if (every <= Duration::zero()) return;
-  watch.every = every;
-  watch.meanwhile = [&attempt = attempt_]() -> Result<void> {
-    const auto kept = attempt.keep_lease();
+  watch.every = look_every;
+  watch.meanwhile = [this]() -> Result<void> {
+    if (is_stopped()) {
+      return Error{Errc::cancelled, "the run was stopped before its program was started"};
+    }
+    const auto kept = attempt_.keep_lease();
     if (!kept && kept.error().code == Errc::fenced) return kept;
     return outcome::success();
   };
+}
+
+// Until the program runs. Later it is told of the stop itself, and how it has left the files must
+// be known.
+bool AttemptFiles::is_stopped() const {
+  return !begun_ && detail::cancel_token(attempt_).stop_requested();
 }
 
 void AttemptFiles::program_runs() { set_at_rest(false); }
@@ -133,15 +148,22 @@ Result<void> AttemptFiles::restore(const std::string& checkpoint) {
     trouble("no files are kept for the checkpoint that was restored; they stay as they are");
     return outcome::success();
   }
+  // Others would not fit the state.
+  if (*target == lost_files) {
+    return failed({Errc::not_found, "the files of the checkpoint \"" + printable(checkpoint) +
+                                        "\" could not be kept when it was made; `triage fork` can "
+                                        "continue from another one"});
+  }
   const auto restored = files_->restore(*target, origin_);
   if (!restored) return failed(restored.error());
   tell_conflicts(restored.value());
+  set_at_rest(true);  // What differs from them is others' doing.
   return outcome::success();
 }
 
 // Its words are not the program's, and must not be taken for them.
 Error AttemptFiles::failed(const Error& error) const {
-  if (error.code == Errc::fenced) return error;
+  if (error.code == Errc::fenced || error.code == Errc::cancelled) return error;
   const bool may_pass = error.code == Errc::io;
   return attempt_.fail({.text = error.detail,
                         .type = FailureType::unknown,
@@ -174,7 +196,7 @@ Result<std::optional<FilesId>> AttemptFiles::located(const std::string& checkpoi
   return files_->named("start", run);
 }
 
-// Empty if none were kept with it.
+// Empty if none belong to it; lost_files if they could not be kept.
 Result<std::optional<FilesId>> AttemptFiles::files_of(const Record& record,
                                                       const std::string& run) const {
   if (record.kind() == RecordKind::step) {
@@ -183,9 +205,12 @@ Result<std::optional<FilesId>> AttemptFiles::files_of(const Record& record,
   }
   const std::string label = label_of(record);
   if (label.empty() || detail::is_reserved(label)) return outcome::success(std::nullopt);
-  TRIAGE_TRY(files, files_->named(reference_of(record.seq()), run));
-  if (files) return outcome::success(std::move(files));
-  return files_->named(earlier_reference_of(label), run);
+  for (const std::string& name : {reference_of(record.seq()), label_reference_of(label)}) {
+    TRIAGE_TRY(files, files_->named(name, run));
+    if (files) return outcome::success(std::move(files));
+  }
+  TRIAGE_TRY(start, files_->named("start", run));  // A run without a workspace has lost nothing.
+  return outcome::success(start ? std::optional(lost_files) : std::nullopt);
 }
 
 // The checkpoint of a rollback, or of a branch's beginning, after which no program has run: whoever
@@ -229,19 +254,36 @@ std::optional<FilesId> AttemptFiles::keep() {
 }
 
 void AttemptFiles::note_step(Step& step) {
+  if (!files_) return;
   const auto kept = keep();
-  if (!kept) return;
   if (!step.metadata.is_object()) {
     Json fields = Json::object();
     if (!step.metadata.is_null()) fields[value_key] = std::move(step.metadata);
     step.metadata = std::move(fields);
   }
-  step.metadata[files_key] = *kept;
+  step.metadata[files_key] = kept ? Json(*kept) : Json();
+}
+
+// Its files are kept before it is made, and named after its label: whoever is killed before they
+// are named after its sequence has not lost them.
+void AttemptFiles::begin_checkpoint(const std::string& label) {
+  if (!files_) return;
+  of_checkpoint_ = keep();
+  const std::string name = label_reference_of(label);
+  if (of_checkpoint_) {
+    const auto named = files_->name(name, *of_checkpoint_);
+    if (named) return;
+    tell_trouble(named);
+    of_checkpoint_.reset();
+  }
+  tell_trouble(files_->remove_name(name));  // It may be an earlier checkpoint's.
 }
 
 void AttemptFiles::note_checkpoint(const CheckpointId& checkpoint) {
-  if (const auto kept = keep())
-    tell_trouble(files_->name(reference_of(checkpoint.sequence), *kept));
+  if (of_checkpoint_) {
+    tell_trouble(files_->name(reference_of(checkpoint.sequence), *of_checkpoint_));
+  }
+  of_checkpoint_.reset();
 }
 
 void AttemptFiles::end(bool is_ours) {

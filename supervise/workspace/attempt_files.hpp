@@ -38,7 +38,8 @@ class AttemptFiles {
   void program_did_not_run();
   // Call before a step is recorded.
   void note_step(Step& step);
-  // Call after a named checkpoint.
+  // Call before a named checkpoint, and after it.
+  void begin_checkpoint(const std::string& label);
   void note_checkpoint(const CheckpointId& checkpoint);
   // Call when the program has ended. is_ours: no other supervisor has taken the run over.
   void end(bool is_ours);
@@ -49,6 +50,7 @@ class AttemptFiles {
   // The run that this one branched off from; empty if it is no branch, or nobody knows.
   [[nodiscard]] std::string origin() const;
   [[nodiscard]] std::optional<FilesId> keep();
+  [[nodiscard]] bool is_stopped() const;
   [[nodiscard]] Result<std::optional<FilesId>> located(const std::string& checkpoint) const;
   [[nodiscard]] Result<std::string> pending_rollback() const;
   [[nodiscard]] Result<std::optional<FilesId>> files_of(const Record& record,
@@ -65,6 +67,8 @@ class AttemptFiles {
   Attempt& attempt_;
   Options options_;
   std::optional<Workspace> files_{};
+  bool begun_ = false;
+  std::optional<FilesId> of_checkpoint_{};  // Of the one that is begun; empty if they are not kept.
   std::string origin_{};  // The run whose files this attempt has restored, if it is another one.
   std::size_t told_too_large_ = 0;
   std::size_t told_unreadable_ = 0;

@@ -18,6 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 constexpr std::string_view aside_mark = ".triage-conflict";
 // Of a name in bytes, which file systems limit: the mark and a number are added.
 constexpr std::size_t longest_stem =
@@ -42,6 +46,17 @@ bool is_behind_link(const std::string& folder, const std::string& path) {
     if (S_ISLNK(found.st_mode)) return true;
   }
   return false;
+}
+
+std::optional<FileState> state_of(const std::string& whole) {
+  struct stat found {};
+  if (::lstat(whole.c_str(), &found) != 0) return std::nullopt;
+  return FileState{.device = found.st_dev,
+                   .number = found.st_ino,
+                   .mode = found.st_mode,
+                   .size = found.st_size,
+                   .written = nanoseconds(found.st_mtim),
+                   .changed = nanoseconds(found.st_ctim)};
 }
 
 bool is_readable(const std::string& whole) {
@@ -116,6 +131,14 @@ std::string obstacle(const std::string& folder, const std::string& path) {
     }
     if (!S_ISDIR(found.st_mode)) return whole;
     above = std::move(whole);
+  }
+}
+
+void remove_folders(const std::string& folder, const std::string& path) {
+  const auto folders = only_folders(folder, path + "/");
+  if (!folders) return;
+  for (auto one = folders->rbegin(); one != folders->rend(); ++one) {  // The innermost first.
+    ::rmdir((folder + "/" + *one).c_str());
   }
 }
 

@@ -5,12 +5,15 @@
 
 #include "triage/result.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace triage::inline v0_1::supervise {
 
@@ -28,6 +31,21 @@ namespace triage::inline v0_1::supervise {
 // Whether move_aside() has made it, or a folder around it.
 [[nodiscard]] bool is_aside(const std::string& path);
 
+// Of a file or link: what differs once somebody has written it, or replaced it. Without times of a
+// coarse file system, a change of the same size in the same moment may be missed.
+struct FileState {
+  dev_t device = 0;
+  ino_t number = 0;
+  mode_t mode = 0;
+  off_t size = 0;
+  std::int64_t written = 0;  // In nanoseconds since 1970.
+  std::int64_t changed = 0;  // Likewise; a new name changes it, too.
+
+  bool operator==(const FileState&) const = default;
+};
+// Empty if nothing is there.
+[[nodiscard]] std::optional<FileState> state_of(const std::string& whole);
+
 // Renames a file or folder to NAME.triage-conflict, or NAME.triage-conflict-2 and so on, which it
 // returns; of a long NAME only what fits. Errors: Errc::io.
 [[nodiscard]] Result<std::string> move_aside(const std::string& whole);
@@ -41,6 +59,9 @@ namespace triage::inline v0_1::supervise {
 // What prevents a file from being written to a path: something other than a folder above it, or
 // anything at all in its place, but for folders without files. A whole path; empty if nothing does.
 [[nodiscard]] std::string obstacle(const std::string& folder, const std::string& path);
+
+// Removes a folder in which there are at most folders.
+void remove_folders(const std::string& folder, const std::string& path);
 
 // Removes the folders around a path that are empty, but not those that are to stay.
 void remove_empty_folders(const std::string& folder, const std::string& path,

@@ -7,9 +7,11 @@
 #include "triage/json.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <sys/stat.h>
@@ -20,10 +22,43 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<void> move_aside_into(Restored& restored, const std::string& whole) {
-  TRIAGE_TRY(beside, move_aside(whole));
-  restored.conflicts.push_back(std::move(beside));
+  auto beside = move_aside(whole);
+  if (!beside && !state_of(whole)) return outcome::success();  // Somebody has removed it.
+  TRIAGE_TRYV(beside);
+  restored.conflicts.push_back(std::move(beside).value());
   return outcome::success();
 }
+
+// What is kept. Whoever replaces it at this moment has it moved aside: what a name stands for
+// cannot be looked at and removed at once.
+Result<void> remove_kept(const std::string& whole, FileState kept, Restored& restored) {
+  auto beside = move_aside(whole);
+  if (!beside && !state_of(whole)) return outcome::success();
+  TRIAGE_TRYV(beside);
+  const auto moved = state_of(beside.value());
+  if (moved) kept.changed = moved->changed;
+  if (moved != kept) {
+    restored.conflicts.push_back(std::move(beside).value());
+  } else if (::unlink(beside.value().c_str()) != 0 && errno != ENOENT) {
+    return system_error(printable(beside.value()) + " cannot be removed");
+  }
+  return outcome::success();
+}
+
+// Whether git has refused to write over something.
+bool is_in_the_way(const Error& error) {
+  constexpr std::array<std::string_view, 5> complaints{"already exists", "File exists",
+                                                       "cannot create directory", "is a directory",
+                                                       "Not a directory"};
+  return std::any_of(complaints.begin(), complaints.end(), [&error](std::string_view one) {
+    return error.detail.find(one) != std::string::npos;
+  });
+}
+
+// So many files are missing at most while they are replaced.
+constexpr std::size_t written_at_once = 256;
+// How often what somebody puts in the way of the same file is moved aside.
+constexpr int most_rounds = 5;
 
 constexpr mode_t all_read = 0444;
 
@@ -61,8 +96,7 @@ Result<Restored> Workspace::restore(const FilesId& files, const std::string& ori
   TRIAGE_TRYV(write_whole(journal(), target + "\n"));
   TRIAGE_TRYV(repository("update-ref", "-d", reference("before", "")));
   TRIAGE_TRYV(remove(planned, restored));
-  TRIAGE_TRYV(clear_way(planned, restored));
-  TRIAGE_TRYV(bring_back(planned));
+  TRIAGE_TRYV(bring_back(planned, restored));
   return outcome::success(std::move(restored));
 }
 
@@ -102,7 +136,22 @@ Result<Workspace::Plan> Workspace::plan(const FilesId& now, const FilesId& targe
     auto& list = status == 'D' ? plan.removed : status == 'A' ? plan.added : plan.replaced;
     list.push_back(std::move(listed[i + 1]));
   }
+  TRIAGE_TRYV(note_kept(plan));
   return outcome::success(std::move(plan));
+}
+
+// What changes later differs from what is noted here, and git knows what has changed before.
+Result<void> Workspace::note_kept(Plan& plan) const {
+  for (const auto* list : {&plan.removed, &plan.replaced}) {
+    for (const std::string& path : *list) {
+      const auto found = state_of(options_.folder + "/" + path);
+      if (found && !S_ISDIR(found->mode)) plan.kept.emplace(path, *found);
+    }
+  }
+  TRIAGE_TRY(changed, paths("ls-files", "-z", "--modified"));
+  for (const std::string& path : changed) plan.kept.erase(path);
+  for (const std::string& path : not_kept_) plan.kept.erase(path);  // Only an earlier content is.
+  return outcome::success();
 }
 
 // Whether it may have been there at the target, though it was not kept.
@@ -147,17 +196,12 @@ Result<void> Workspace::put_aside_others(const std::optional<FilesId>& before, c
 // Removes what came after the target, and lets go of what stays.
 Result<void> Workspace::remove(const Plan& plan, Restored& restored) const {
   for (const std::string& path : plan.removed) {
-    const std::string whole = options_.folder + "/" + path;
-    struct stat found {};
-    if (stays(plan, path) || is_behind_link(options_.folder, path) ||
-        ::lstat(whole.c_str(), &found) != 0 || S_ISDIR(found.st_mode)) {
+    const auto found = state_of(options_.folder + "/" + path);
+    if (stays(plan, path) || is_behind_link(options_.folder, path) || !found ||
+        S_ISDIR(found->mode)) {
       continue;
     }
-    if (not_kept_.contains(path)) {  // Only an earlier content is.
-      TRIAGE_TRYV(move_aside_into(restored, whole));
-    } else if (::unlink(whole.c_str()) != 0 && errno != ENOENT) {
-      return system_error(printable(whole) + " cannot be removed");
-    }
+    TRIAGE_TRYV(take_away(plan, path, restored));
   }
   if (plan.removed.empty()) return outcome::success();
   TRIAGE_TRYV(
@@ -165,35 +209,71 @@ Result<void> Workspace::remove(const Plan& plan, Restored& restored) const {
   return outcome::success();
 }
 
-// Git would overwrite what it does not know.
-Result<void> Workspace::clear_way(const Plan& plan, Restored& restored) const {
+// Nothing is at the path then: what is kept is removed, and all else moved aside.
+Result<void> Workspace::take_away(const Plan& plan, const std::string& path,
+                                  Restored& restored) const {
+  const std::string there = options_.folder + "/" + path;
+  const std::string whole = obstacle(options_.folder, path);
+  if (whole.empty()) {
+    remove_folders(options_.folder, path);
+    return outcome::success();
+  }
+  const auto kept = plan.kept.find(path);
+  if (whole == there && kept != plan.kept.end() && state_of(whole) == kept->second) {
+    return remove_kept(whole, kept->second, restored);
+  }
+  return move_aside_into(restored, whole);
+}
+
+// The paths whose files have to be written.
+Result<std::vector<std::string>> Workspace::written_by(const Plan& plan) const {
   std::vector<std::string> written = plan.added;
+  written.insert(written.end(), plan.replaced.begin(), plan.replaced.end());
   if (!not_kept_.empty()) {
     TRIAGE_TRY(listed, paths("ls-tree", "-r", "-z", "--name-only", plan.target));
     const std::set<std::string> there(listed.begin(), listed.end());
     std::set_intersection(not_kept_.begin(), not_kept_.end(), there.begin(), there.end(),
                           std::back_inserter(written));
   }
-  for (const std::string& path : written) {
-    const std::string whole = obstacle(options_.folder, path);
-    if (whole.empty()) continue;
-    TRIAGE_TRYV(move_aside_into(restored, whole));
+  std::sort(written.begin(), written.end());
+  written.erase(std::unique(written.begin(), written.end()), written.end());
+  return outcome::success(std::move(written));
+}
+
+// Git, which has the target's index, writes over nothing: what somebody has put in its way since it
+// was cleared is moved aside, too.
+Result<void> Workspace::write(const GitPlace& place, const Plan& plan,
+                              std::vector<std::string> files, Restored& restored) const {
+  for (int round = 1; !files.empty(); ++round) {
+    for (const std::string& path : files) {
+      TRIAGE_TRYV(take_away(plan, path, restored));
+      if (!place.private_files) continue;
+      // Folders have the usual permissions; those of files are set at the end.
+      std::error_code problem;
+      fs::create_directories(fs::path(options_.folder + "/" + path).parent_path(), problem);
+    }
+    const auto written = run_git(place, {"checkout-index", "-u", "-z", "--stdin"}, lines_of(files));
+    if (written) return outcome::success();
+    if (round == most_rounds || !is_in_the_way(written.error())) return written.error();
+    TRIAGE_TRY(listed, paths("ls-files", "-z", "--modified"));
+    const std::set<std::string> missing(listed.begin(), listed.end());
+    std::erase_if(files, [&missing](const std::string& path) { return !missing.contains(path); });
   }
   return outcome::success();
 }
 
 // Idempotent, even after a partial restoration.
-Result<void> Workspace::bring_back(const Plan& plan) {
+Result<void> Workspace::bring_back(const Plan& plan, Restored& restored) {
   GitPlace place = git_;
   place.private_files = has_private(plan.notes);
-  if (place.private_files) {
-    // Folders have the usual permissions; those of files are set below.
-    for (const std::string& path : plan.added) {
-      std::error_code problem;
-      fs::create_directories(fs::path(options_.folder + "/" + path).parent_path(), problem);
-    }
+  TRIAGE_TRY(written, written_by(plan));
+  TRIAGE_TRYV(git("read-tree", "--reset", plan.target));
+  for (auto from = written.begin(); from != written.end();) {
+    const auto rest = static_cast<std::size_t>(written.end() - from);
+    const auto to = from + static_cast<std::ptrdiff_t>(std::min(written_at_once, rest));
+    TRIAGE_TRYV(write(place, plan, {from, to}, restored));
+    from = to;
   }
-  TRIAGE_TRYV(run_git(place, {"read-tree", "--reset", "-u", plan.target}));
   const NotKept not_kept = plan.not_kept.value_or(NotKept());
   for (const std::string& path : plan.removed) {
     remove_empty_folders(options_.folder, path, not_kept.empty);

@@ -312,6 +312,13 @@ Result<void> Workspace::name(const std::string& name, const FilesId& files) {
   return outcome::success();
 }
 
+Result<void> Workspace::remove_name(const std::string& name) {
+  TRIAGE_TRY(known, named(name));
+  if (!known) return outcome::success();
+  TRIAGE_TRYV(repository("update-ref", "-d", reference(name, "")));
+  return outcome::success();
+}
+
 Result<std::optional<FilesId>> Workspace::named(const std::string& name,
                                                 const std::string& run) const {
   TRIAGE_TRY(found, repository("for-each-ref", "--format=%(objectname)", reference(name, run)));

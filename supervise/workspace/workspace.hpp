@@ -4,6 +4,7 @@
 
 #include "supervise/workspace/git.hpp"
 #include "supervise/workspace/notes.hpp"
+#include "supervise/workspace/paths.hpp"
 #include "supervise/workspace/shadow.hpp"
 
 #include <cstdint>
@@ -63,10 +64,10 @@ class Workspace {
   // Restores the files, in a folder of its own if that is gone. Nothing is removed or overwritten
   // that may not be among the kept files: what was there already when `files` were kept, without
   // being kept, stays as it is now; what others changed since the newest keep(), or at rest since
-  // `files` were kept, and what is in the way of a file that comes back, is moved beside it, to
-  // NAME.triage-conflict or NAME.triage-conflict-2. origin: the run that this one is a branch of,
-  // whose newest keep() counts if this one has kept nothing yet. Errors: Errc::not_found for an
-  // unknown id; Errc::io.
+  // `files` were kept, or change meanwhile, and what is in the way of a file that comes back, is
+  // moved beside it, to NAME.triage-conflict or NAME.triage-conflict-2. origin: the run that this
+  // one is a branch of, whose newest keep() counts if this one has kept nothing yet. Errors:
+  // Errc::not_found for an unknown id; Errc::io.
   [[nodiscard]] Result<Restored> restore(const FilesId& files, const std::string& origin = {});
 
   // At rest, no program of the run can change the files. Outlives this object; false for a run that
@@ -75,6 +76,8 @@ class Workspace {
 
   // Names a state of this run, such as "start". Errors: Errc::io.
   [[nodiscard]] Result<void> name(const std::string& name, const FilesId& files);
+  // Errors: Errc::io.
+  [[nodiscard]] Result<void> remove_name(const std::string& name);
   // The run that this one is a branch of finds these files when it, or another branch of it,
   // begins: what a branch leaves is no change by others. Errors: Errc::io.
   [[nodiscard]] Result<void> leave_to(const std::string& origin, const FilesId& files) const;
@@ -157,15 +160,21 @@ class Workspace {
     std::vector<std::string> removed{};   // Are kept now, but not in the target.
     std::vector<std::string> added{};     // The other way round.
     std::vector<std::string> replaced{};  // Are in both, with other contents.
+    // Of what is removed or replaced, if what lies there is kept.
+    std::map<std::string, FileState> kept{};
   };
   [[nodiscard]] Result<std::optional<FilesId>> state_before(const std::string& origin);
   [[nodiscard]] Result<Plan> plan(const FilesId& now, const FilesId& target) const;
+  [[nodiscard]] Result<void> note_kept(Plan& plan) const;
   [[nodiscard]] static bool stays(const Plan& plan, const std::string& path);
   Result<void> put_aside_others(const std::optional<FilesId>& before, const FilesId& now,
                                 const Plan& plan, Restored& restored) const;
   Result<void> remove(const Plan& plan, Restored& restored) const;
-  Result<void> clear_way(const Plan& plan, Restored& restored) const;
-  Result<void> bring_back(const Plan& plan);
+  Result<void> take_away(const Plan& plan, const std::string& path, Restored& restored) const;
+  [[nodiscard]] Result<std::vector<std::string>> written_by(const Plan& plan) const;
+  Result<void> write(const GitPlace& place, const Plan& plan, std::vector<std::string> files,
+                     Restored& restored) const;
+  Result<void> bring_back(const Plan& plan, Restored& restored);
   Result<void> set_modes(const Notes& notes) const;
   [[nodiscard]] std::string journal() const { return git_.index + ".restoring"; }
   [[nodiscard]] std::string rest() const {

@@ -5,10 +5,12 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace triage;
@@ -23,6 +25,14 @@ Workspace open_as(const Room& room, const std::string& run) {
   WorkspaceOptions options = room.options();
   options.run = run;
   return Workspace::open(options).value();
+}
+
+// Whether a file of the folder has that text.
+bool is_there(const Room& room, const std::string& text) {
+  const auto files = fs::recursive_directory_iterator(room.tree());
+  return std::any_of(begin(files), end(files), [&text](const fs::directory_entry& entry) {
+    return entry.is_regular_file() && read_text(entry.path()) == text;
+  });
 }
 
 }  // namespace
@@ -266,4 +276,48 @@ TEST_CASE("runs that begin in a new workspace at the same time do not disturb ea
   }
   threads.clear();
   for (const std::string& text : wrong) CHECK(text.empty());
+}
+
+TEST_CASE("what somebody saves while files are restored is not lost", "[workspace]") {
+  const bool cut_off = GENERATE(false, true);
+  const std::vector<std::string> names{"a.txt", "gone", "new", "same"};
+  const Room room;
+  room.write("gone", "then");
+  room.write("same", "then");
+  bool armed = false;
+  int moment = 0;
+  int looks = 0;
+  const auto saved = [&moment](const std::string& name) {
+    return name + " as somebody saved it at moment " + std::to_string(moment);
+  };
+  WorkspaceOptions options = room.options();
+  options.watch.meanwhile = [&]() -> Result<void> {
+    if (!armed || ++looks <= moment) return outcome::success();
+    armed = false;
+    for (const std::string& name : names) room.write(name, saved(name));
+    return cut_off ? Result<void>(Error{Errc::io, "cut off"}) : outcome::success();
+  };
+  Workspace files = Workspace::open(options).value();
+  const FilesId then = files.keep().value();
+  do {
+    INFO("moment " << ++moment);
+    room.write("a.txt", "by the program");
+    fs::remove(room.at("gone"));
+    room.write("new", "by the program");
+    REQUIRE(files.keep());
+    looks = 0;
+    armed = true;
+    const auto restored = files.restore(then);
+    const bool over = std::exchange(armed, false);
+    CHECK((restored.has_value() || cut_off));
+    for (const std::string& name : names) CHECK((over || is_there(room, saved(name))));
+    if (over) break;
+    files = Workspace::open(options).value();
+    REQUIRE(files.restore(then));
+    for (const std::string& name : names) CHECK(is_there(room, saved(name)));
+    CHECK(room.read("a.txt") == "one\n");
+    CHECK(room.read("gone") == "then");
+    CHECK(room.read("same") == "then");
+  } while (true);
+  CHECK(moment > 10);
 }

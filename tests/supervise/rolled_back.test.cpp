@@ -222,3 +222,60 @@ TEST_CASE("a store in the workspace is no part of it, however it is named", "[wo
   REQUIRE(kept);
   CHECK_THAT(kept.value(), !ContainsSubstring("runs.here"));
 }
+
+TEST_CASE("a state whose files could not be kept gets no older ones", "[workspace]") {
+  const Tree tree;
+  const std::string after = GENERATE("step two", "checkpoint label two");
+  // Git refuses to work where another one seems to be at work.
+  const std::string program = tree.program(
+      "cd $W/tree\n[ -n \"$TRIAGE_RECOVERY\" ] && exec cat f\n"
+      "echo one > f; $T step one; $T state set page=1\n"
+      "for index in $W/state/triage/workspaces/*/index-*; do lock=$index.lock; done\n"
+      "echo two > f; : > $lock; $T state set page=2; $T " +
+      after +
+      "\nrm $lock; echo three > f; $T step --error broken three; echo HTTP 503 >&2; exit 1");
+  const Printed ran = tree.run_here({"--policy", tree.file("policy")}, program);
+  INFO(ran.error);
+  CHECK_THAT(ran.error, ContainsSubstring("the files of the workspace were not kept"));
+  CHECK_THAT(ran.error, ContainsSubstring("could not be kept when it was made"));
+  CHECK(ran.out.empty());
+  CHECK(ran.status == 126);
+}
+
+TEST_CASE("a label whose maker was killed before its files were named has them", "[workspace]") {
+  const Tree tree(R"({"strategy": "rollback", "label": "saved"})");
+  const std::string program = tree.program(
+      "cd $W/tree\n[ -n \"$TRIAGE_RECOVERY\" ] && exec cat f\n"
+      "echo one > f; $T step one; echo two > f; $T checkpoint label saved\n"
+      "rm $W/state/triage/workspaces/*/refs/*/at-*\n"
+      "echo three > f; echo HTTP 503 >&2; exit 1");
+  const Printed ran = tree.run_here({"--policy", tree.file("policy")}, program);
+  INFO(ran.error);
+  CHECK(ran.out == "two\n");
+}
+
+TEST_CASE("patterns of secrets leave a workspace its files", "[workspace][redaction]") {
+  const Tree tree;
+  const std::string program = tree.program(
+      "cd $W/tree\n[ -n \"$TRIAGE_RECOVERY\" ] && exec cat f\n"
+      "echo good > f; $T step one; echo bad > f; $T step --error broken two\n"
+      "echo HTTP 503 >&2; exit 1");
+  const Printed ran =
+      tree.run_here({"--policy", tree.file("policy"), "--redact-pattern", "[0-9a-f]{40}"}, program);
+  INFO(ran.error);
+  CHECK(ran.out == "good\n");
+  CHECK(ran.status == 0);
+}
+
+TEST_CASE("a stop is heard while the files of a workspace are kept", "[workspace][signals]") {
+  const Tree tree;
+  tree.script("git", "echo begun > $W/told; exec sleep 1000");
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (tree.file("") + ":" + path).c_str(), 1);
+  Beside running(tree.run_line({"--run", "r", "--workspace", tree.file("tree")}, {"true"}));
+  ::setenv("PATH", path.c_str(), 1);
+  CHECK(tree.next_word() == "begun");
+  running.signal(SIGTERM);
+  CHECK(running.wait() == 128 + SIGTERM);
+  CHECK_THAT(tree.triage({"runs"}).out, ContainsSubstring("cancelled"));
+}

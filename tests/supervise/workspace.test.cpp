@@ -73,9 +73,9 @@ TEST_CASE("a file that only its owner may read comes back without a moment for o
   REQUIRE(files.keep());
   const std::string path = std::getenv("PATH");
   // Looks as soon as git has written it.
-  shop.script("git",
-              "PATH='" + path + "'\ngit \"$@\" || exit\ncase \"$*\" in *'read-tree --reset'*)" +
-                  " stat -c %a '" + room.at("keys/deep/secret").string() + "' >$W/mode ;; esac");
+  shop.script("git", "PATH='" + path + "'\ngit \"$@\" || exit\ncase \"$*\" in *checkout-index*)" +
+                         " stat -c %a '" + room.at("keys/deep/secret").string() +
+                         "' >$W/mode ;; esac");
   ::setenv("PATH", (shop.file("") + ":" + path).c_str(), 1);
   const auto restored = files.restore(then);
   ::setenv("PATH", path.c_str(), 1);
