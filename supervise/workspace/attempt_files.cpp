@@ -7,7 +7,7 @@
 #include "supervise/workspace/shadow.hpp"
 #include "triage/detail/cancel_token.hpp"
 #include "triage/detail/own_checkpoint.hpp"
-#include "triage/detail/own_label.hpp"
+#include "triage/detail/reserved.hpp"
 #include "triage/detail/stored_field.hpp"
 #include "triage/detail/try.hpp"
 
