@@ -19,8 +19,11 @@ namespace triage::inline v0_1::lab::detail {
   return scrambled(hash + 0x9e3779b97f4a7c15ULL + bits);
 }
 
+// The seed is scrambled first: its sum with a small number would be that of many other pairs, as
+// of the next seed with the number before.
 template <class... Bits>
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t seed, Bits... bits) noexcept {
+  seed = scrambled(seed);
   ((seed = joined(seed, static_cast<std::uint64_t>(bits))), ...);
   return seed;
 }
