@@ -30,7 +30,6 @@ using detail::ExperimentSums;
 // Raised when what is stored of a sum changes: results of other versions are begun anew.
 constexpr int sums_format = 4;
 constexpr std::size_t most_conditions = 10'000;
-constexpr std::uint64_t most_seeds = 1'000'000'000'000;
 
 Result<void> check(const ExperimentOptions& options) {
   const auto wrong = [](std::string text) {

@@ -105,7 +105,7 @@ void Reader::read_head() {
   }
   fields_.read("about", parts_->about);
   ExperimentOptions& options = parts_->options;
-  fields_.read("seeds", options.seeds, 1);
+  fields_.read("seeds", options.seeds, 1, most_seeds);
   fields_.read("first_seed", options.first_seed);
   fields_.read("real_time", draft_.setup.real_time);
   const Json* agent = fields_.find("agent");

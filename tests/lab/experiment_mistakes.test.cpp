@@ -63,7 +63,9 @@ TEST_CASE("a file with a mistake is told the key, its value and what is allowed"
              ContainsSubstring("compare is \"polcy\"; allowed are policy; did you mean"));
   // A range that begins at 1 is told as such, whatever else is there.
   CHECK(problem(R"({"experiment": "x", "policies": ["none"], "seeds": "many"})") ==
-        "seeds is \"many\"; allowed is a whole number, 1 or more");
+        "seeds is \"many\"; allowed is a whole number, 1 to 1000000000000");
+  CHECK(problem(R"({"experiment": "x", "policies": ["none"], "seeds": 2000000000000})") ==
+        "seeds is 2000000000000; allowed is 1 to 1000000000000");
   CHECK(problem(R"({"experiment": "x", "policies": ["none"], "agent": {"steps": "ten"}})") ==
         "agent.steps is \"ten\"; allowed is a whole number, 1 to 100000");
   CHECK(problem(R"({"experiment": "x", "policies": ["none"], "vary": {}})") ==
@@ -73,7 +75,7 @@ TEST_CASE("a file with a mistake is told the key, its value and what is allowed"
   const std::string both = problem(R"({"experiment": "x", "policies": ["none"], "seeds": 0,
                                        "budgets": [{"a": {"max_attempts": 0}}]})");
   CHECK_THAT(both, ContainsSubstring("budgets[0].a.max_attempts is 0; allowed is 1 to 1000000\n") &&
-                       ContainsSubstring("seeds is 0; allowed is 1 or more"));
+                       ContainsSubstring("seeds is 0; allowed is 1 to 1000000000000"));
 }
 
 TEST_CASE("a key that is varied as a whole and in part is refused", "[lab][experiment]") {

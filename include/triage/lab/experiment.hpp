@@ -117,10 +117,12 @@ struct ExperimentReport {
   [[nodiscard]] Json json() const;
 };
 
+inline constexpr std::uint64_t most_seeds = 1'000'000'000'000;
+
 struct ExperimentOptions {
   std::vector<Factor> factors{};  // The first one is compared, relative to its first level.
   std::uint64_t first_seed = 1;
-  std::uint64_t seeds = 1000;  // 1 to 1,000,000,000,000.
+  std::uint64_t seeds = 1000;  // 1 to most_seeds.
   int threads = 0;             // 0: the number of cores.
   // The experiment is a run in this store, with a step per block of seeds: if its process dies, the
   // next call continues after the last step; if it has finished, its result is returned. Null:
