@@ -72,14 +72,18 @@ void Chaos::note(const Injection& injection) const { branch_->root().note(inject
 
 void Chaos::kill() const { branch_->kill(); }
 
-Chaos::Met Chaos::meet(const Site& site) const {
+Chaos::Met Chaos::meet(const Site& site) const { return meet_at(site, false); }
+Chaos::Met Chaos::meet_opaque(const Site& site) const { return meet_at(site, true); }
+
+Chaos::Met Chaos::meet_at(const Site& site, bool opaque) const {
   if (!armed() || branch_->root().problem) return {};
-  detail::Visit visit = branch_->visit(site, detail::Place::call);
+  detail::Visit visit =
+      branch_->visit(site, opaque ? detail::Place::opaque_call : detail::Place::call);
   if (visit.delay) note(*visit.delay);
   if (visit.fault) note(*visit.fault);
   return {.delay = std::move(visit.delay),
           .fault = std::move(visit.fault),
-          .keeps_value = branch_->wants_values(site)};
+          .keeps_value = !opaque && branch_->wants_values(site)};
 }
 
 Result<detail::CallPlan> Chaos::begin(const Site& site, const CallLimits& limits) const {
@@ -87,7 +91,11 @@ Result<detail::CallPlan> Chaos::begin(const Site& site, const CallLimits& limits
   detail::Visit visit = branch_->visit(site, detail::Place::call);
   if (visit.delay) {
     note(*visit.delay);
-    if (!branch_->sleep(visit.delay->length, limits)) return outcome::failure(stopped(site));
+    const auto slept = branch_->sleep(visit.delay->length, limits);
+    if (slept == ChaosBranch::Slept::stopped) return outcome::failure(stopped(site));
+    if (slept == ChaosBranch::Slept::until_deadline) {
+      return outcome::failure(Error(timed_out(site)));
+    }
   }
   detail::CallPlan plan{.keeps_value = branch_->wants_values(site)};
   if (!visit.fault) return outcome::success(std::move(plan));
@@ -101,7 +109,9 @@ Result<detail::CallPlan> Chaos::begin(const Site& site, const CallLimits& limits
       return outcome::failure(Error(drawn_failure(fault.type, fault.draw)));
     case Fault::hang:
       note(fault);
-      if (!branch_->sleep(fault.length, limits)) return outcome::failure(stopped(site));
+      if (branch_->sleep(fault.length, limits) == ChaosBranch::Slept::stopped) {
+        return outcome::failure(stopped(site));
+      }
       return outcome::failure(Error(timed_out(site)));
     case Fault::kill:
       note(fault);

@@ -39,17 +39,17 @@ bool happens_at(Fault fault, Place place) noexcept {
   switch (fault) {
     case Fault::throws:
     case Fault::fails:
-    case Fault::hang:
+    case Fault::hang: return place == Place::call || place == Place::opaque_call;
     case Fault::wrong_value:
     case Fault::stale_value:
     case Fault::partial_value:
     case Fault::duplicate: return place == Place::call;
-    case Fault::corrupt_checkpoint:
+    case Fault::corrupt_checkpoint: return place == Place::record;
     case Fault::store_outage:
     case Fault::lost_answer: return place == Place::store;
     case Fault::clock_jump: return place == Place::clock;
     case Fault::latency:
-    case Fault::kill: return place != Place::clock;
+    case Fault::kill: return place != Place::clock && place != Place::record;
   }
   return false;
 }
@@ -153,12 +153,15 @@ void ChaosBranch::keep_value(const Site& site, std::any value) {
   values_.insert_or_assign(place_of(site), std::move(value));
 }
 
-bool ChaosBranch::sleep(Duration length, const CallLimits& limits) const {
+ChaosBranch::Slept ChaosBranch::sleep(Duration length, const CallLimits& limits) const {
   Clock& clock = options_.clock ? *options_.clock : *real_clock();
   const TimePoint now = clock.now();
+  if (length == Duration::zero()) length = longest_hang;
   TimePoint end = now + std::min(length, TimePoint::max() - now);
-  if (length == Duration::zero()) end = limits.deadline.value_or(now + longest_hang);
-  return clock.sleep_until(end, limits.stop_token);
+  const bool cut = limits.deadline && *limits.deadline < end;
+  if (cut) end = *limits.deadline;
+  if (!clock.sleep_until(end, limits.stop_token)) return Slept::stopped;
+  return cut ? Slept::until_deadline : Slept::all;
 }
 
 void ChaosBranch::kill() const {

@@ -42,7 +42,13 @@ struct Visit {
 };
 
 // The kind of place visited: some faults only occur at some kinds.
-enum class Place : std::uint8_t { call, store, clock };
+enum class Place : std::uint8_t {
+  call,
+  opaque_call,  // What it returns cannot be changed, nor can it be made twice.
+  store,        // An operation.
+  record,       // One that was read.
+  clock,
+};
 [[nodiscard]] bool happens_at(Fault fault, Place place) noexcept;
 
 // Thread-safety: all members may be called from several threads at once.
@@ -55,8 +61,9 @@ class ChaosBranch {
   [[nodiscard]] bool wants_values(const Site& site) const;
   [[nodiscard]] std::any last_value(const Site& site) const;
   void keep_value(const Site& site, std::any value);
-  // False if stopped.
-  [[nodiscard]] bool sleep(Duration length, const CallLimits& limits) const;
+  // At most until the deadline. A length of 0: until then.
+  enum class Slept : std::uint8_t { all, until_deadline, stopped };
+  Slept sleep(Duration length, const CallLimits& limits) const;
   void kill() const;
 
   [[nodiscard]] ChaosRoot& root() const noexcept { return *root_; }

@@ -33,8 +33,8 @@ class CorruptingStore final : public ForwardingStore {
  private:
   Result<JournalReading> spoilt(Result<JournalReading> reading) {
     if (!reading || reading.value().records.empty() || !*branch_->root().armed) return reading;
-    const auto visit = branch_->visit({.name = site_, .step = "record"}, Place::store);
-    if (!visit.fault || visit.fault->fault != Fault::corrupt_checkpoint) return reading;
+    const auto visit = branch_->visit({.name = site_, .step = "record"}, Place::record);
+    if (!visit.fault) return reading;
     branch_->root().note(*visit.fault);
     auto& records = reading.value().records;
     const auto place = static_cast<std::ptrdiff_t>(visit.fault->draw % records.size());
@@ -99,9 +99,9 @@ std::shared_ptr<CheckpointStore> Chaos::store(std::shared_ptr<CheckpointStore> i
     const auto visit = branch->visit({.name = site, .step = to_string(operation)}, Place::store);
     if (visit.delay) {
       branch->root().note(*visit.delay);
-      static_cast<void>(branch->sleep(visit.delay->length, {}));
+      branch->sleep(visit.delay->length, {});
     }
-    if (!visit.fault || visit.fault->fault == Fault::corrupt_checkpoint) return std::nullopt;
+    if (!visit.fault) return std::nullopt;
     branch->root().note(*visit.fault);
     if (visit.fault->fault == Fault::kill) branch->kill();
     return visit.fault->fault == Fault::lost_answer ? testing::FaultPoint::after

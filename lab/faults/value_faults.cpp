@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace triage::inline v0_1::lab::detail {
 namespace {
@@ -23,7 +24,15 @@ Json wrong_inside(const Json& value, std::uint64_t draw) {
   Json changed = value;
   auto place = changed.begin();
   std::advance(place, static_cast<std::ptrdiff_t>(draw % changed.size()));
-  *place = wrong_value(*place, scrambled(draw));
+  // The next one, if this is null or empty.
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    Json other = wrong_value(*place, scrambled(draw));
+    if (other != *place) {
+      *place = std::move(other);
+      break;
+    }
+    if (++place == changed.end()) place = changed.begin();
+  }
   return changed;
 }
 
@@ -82,6 +91,12 @@ Json partial_value(const Json& value, std::uint64_t draw) {
   if (value.is_array()) return cut(value.get_ref<const Json::array_t&>());
   if (value.is_object()) return cut(value.get_ref<const Json::object_t&>());
   return value;
+}
+
+bool is_changed(const Json& was, const Json& meant, const Json& is) {
+  if (is == was) return false;
+  // A float of fewer digits is as near as can be.
+  return !is.is_number() || is.is_number_float() || is == meant;
 }
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "lab/http/http_io.hpp"
 
+#include "triage/policies/duration.hpp"
+
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -17,6 +21,9 @@ namespace triage::inline v0_1::lab::detail {
 namespace {
 
 constexpr int glance = 50;  // Milliseconds between checks of the stop token.
+// How long end_kindly waits: for the next bytes, and in all.
+constexpr Duration goodbye = std::chrono::seconds(2);
+constexpr Duration longest_goodbye = std::chrono::seconds(30);
 
 Error system_error(const std::string& what) {
   return {Errc::io, what + ": " + std::strerror(errno)};
@@ -97,16 +104,19 @@ bool wait_readable(int number, const Patience& patience) {
   return wait_for(number, POLLIN, patience);
 }
 
-std::string receive(const Socket& socket, const Patience& patience) {
-  std::string block;
-  if (!wait_readable(socket.get(), patience)) return block;
-  block.resize(64U << 10U);
-  ssize_t got = -1;
-  do {
-    got = ::recv(socket.get(), block.data(), block.size(), 0);
-  } while (got < 0 && errno == EINTR);
-  block.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return block;
+Result<std::string> receive(const Socket& socket, const Patience& patience) {
+  std::string block(64U << 10U, '\0');
+  for (;;) {
+    if (!wait_readable(socket.get(), patience)) {
+      if (patience.stop.stop_requested()) return Error{Errc::cancelled, "the proxy was stopped"};
+      return Error{Errc::busy, "nothing came for " + format_duration(patience.timeout)};
+    }
+    const ssize_t got = ::recv(socket.get(), block.data(), block.size(), 0);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) return system_error("the connection broke");
+    block.resize(static_cast<std::size_t>(got));
+    return outcome::success(std::move(block));
+  }
 }
 
 bool wait_gone(const Socket& socket, const Patience& patience) {
@@ -128,19 +138,38 @@ bool send_all(const Socket& socket, std::string_view bytes, const Patience& pati
   return true;
 }
 
+void end_kindly(const Socket& socket, const Patience& patience) {
+  ::shutdown(socket.get(), SHUT_WR);
+  const auto end = std::chrono::steady_clock::now() + longest_goodbye;
+  const Patience short_one{.timeout = std::min(patience.timeout, goodbye), .stop = patience.stop};
+  while (std::chrono::steady_clock::now() < end) {
+    const auto more = receive(socket, short_one);
+    if (!more || more.value().empty()) return;
+  }
+}
+
 void tunnel(const Socket& one, const Socket& other, const Patience& patience) {
   const Patience at_once{.timeout = std::chrono::milliseconds(glance), .stop = patience.stop};
   auto quiet_since = std::chrono::steady_clock::now();
-  while (!patience.stop.stop_requested() &&
+  // A negative number is not looked at: this side has ended.
+  ::pollfd both[2] = {{.fd = one.get(), .events = POLLIN, .revents = 0},
+                      {.fd = other.get(), .events = POLLIN, .revents = 0}};
+  while ((both[0].fd >= 0 || both[1].fd >= 0) && !patience.stop.stop_requested() &&
          std::chrono::steady_clock::now() - quiet_since < patience.timeout) {
-    ::pollfd both[2] = {{.fd = one.get(), .events = POLLIN, .revents = 0},
-                        {.fd = other.get(), .events = POLLIN, .revents = 0}};
     if (::poll(both, 2, glance) <= 0) continue;
     quiet_since = std::chrono::steady_clock::now();
     for (const bool first : {true, false}) {
-      if (both[first ? 0 : 1].revents == 0) continue;
-      const std::string block = receive(first ? one : other, at_once);
-      if (block.empty() || !send_all(first ? other : one, block, patience)) return;
+      ::pollfd& from = both[first ? 0 : 1];
+      if (from.fd < 0 || from.revents == 0) continue;
+      const Socket& to = first ? other : one;
+      const auto block = receive(first ? one : other, at_once);
+      if (!block) return;
+      if (block.value().empty()) {
+        from.fd = -1;
+        ::shutdown(to.get(), SHUT_WR);
+      } else if (!send_all(to, block.value(), patience)) {
+        return;
+      }
     }
   }
 }

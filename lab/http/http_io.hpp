@@ -38,14 +38,18 @@ struct Patience {
                                         const Patience& patience);
 // False on timeout or stop.
 [[nodiscard]] bool wait_readable(int number, const Patience& patience);
-// The available bytes, at most 64 KB; empty at the end, on timeout or stop.
-[[nodiscard]] std::string receive(const Socket& socket, const Patience& patience);
+// The available bytes, at most 64 KB; empty at the end, if the other side ended properly. Errors:
+// Errc::io (the connection broke), Errc::busy (the timeout), Errc::cancelled (a stop).
+[[nodiscard]] Result<std::string> receive(const Socket& socket, const Patience& patience);
 [[nodiscard]] bool send_all(const Socket& socket, std::string_view bytes, const Patience& patience);
 // Waits for the timeout. True if the other side left or a stop was requested.
 [[nodiscard]] bool wait_gone(const Socket& socket, const Patience& patience);
+// Ends the sending, and drops what still arrives for a while: a connection that is closed with
+// unread bytes is reset, and the other side may lose what it was sent.
+void end_kindly(const Socket& socket, const Patience& patience);
 // A pending connection; its number is -1 if there is none.
 [[nodiscard]] int accept_from(const Socket& listener);
-// Copies in both directions until one side ends.
+// Copies in both directions until both sides have ended, or one has gone.
 void tunnel(const Socket& one, const Socket& other, const Patience& patience);
 
 }  // namespace triage::inline v0_1::lab::detail

@@ -34,8 +34,8 @@ enum class HttpKind : std::uint8_t {
 };
 
 // Reads one complete message. Skips interim answers (1xx). For a chunked body, its length becomes a
-// header and trailers are dropped. Errors: Errc::io if it ends early, Errc::invalid_argument if it
-// is malformed or too large.
+// header and trailers are dropped. Errors: those of receive(); Errc::io if it ends early,
+// Errc::invalid_argument if it is malformed, Errc::exhausted if it is too large.
 [[nodiscard]] Result<HttpMessage> read_message(const Socket& socket, const Patience& patience,
                                                HttpKind kind);
 

@@ -79,6 +79,8 @@ struct HttpProxy::Parts {
   Socket listener{};
   int port = 0;
   std::atomic<std::uint64_t> requests{0};
+  std::atomic<std::uint64_t> refused{0};
+  std::atomic<std::uint64_t> unchanged{0};
   std::mutex mutex{};
   std::condition_variable idle{};
   int connections = 0;
@@ -97,6 +99,7 @@ struct HttpProxy::Parts {
   void give(const Socket& client, const std::string& answer) const {
     static_cast<void>(detail::send_all(client, answer, patience()));
   }
+  void refuse(const Socket& client, const Error& why);
   // False: the client receives nothing more.
   bool meet(const Chaos::Met& met, Socket& client);
   [[nodiscard]] std::string changed(const Chaos::Met& met, const std::string& place,
@@ -182,7 +185,11 @@ Result<std::string> HttpProxy::Parts::forward(const Target& target, const HttpMe
   auto answer = detail::read_message(
       server.value(), patience(),
       target.method == "HEAD" ? detail::HttpKind::bare_answer : detail::HttpKind::answer);
-  if (!answer) return std::move(answer).error();
+  if (!answer) {
+    Error error = std::move(answer).error();
+    error.detail.insert(0, "the answer of " + target.address.host + ": ");
+    return error;
+  }
   answer.value().remove_header("Keep-Alive");
   answer.value().set_header("Connection", "close");
   return outcome::success(answer.value().bytes());
@@ -197,26 +204,39 @@ std::string HttpProxy::Parts::changed(const Chaos::Met& met, const std::string& 
   }
   if (!met.fault) return answer;
   const Injection& fault = *met.fault;
-  if (fault.fault == Fault::stale_value && !before.empty()) return before;
-  if (fault.fault == Fault::partial_value) return detail::cut_answer(answer, fault.draw);
-  if (fault.fault == Fault::wrong_value) return detail::with_other_tool(answer, fault.value);
+  std::string other;
+  switch (fault.fault) {
+    case Fault::stale_value: other = std::move(before); break;
+    case Fault::partial_value: other = detail::cut_answer(answer, fault.draw); break;
+    case Fault::wrong_value: other = detail::with_other_tool(answer, fault.value); break;
+    default: return answer;
+  }
+  if (!other.empty() && other != answer) return other;
+  unchanged.fetch_add(1, std::memory_order_relaxed);
   return answer;
+}
+
+void HttpProxy::Parts::refuse(const Socket& client, const Error& why) {
+  const bool large = why.code == Errc::exhausted;
+  if (!large && why.code != Errc::invalid_argument) return;  // The client has gone.
+  refused.fetch_add(1, std::memory_order_relaxed);
+  give(client, detail::plain_answer(large ? "413 Content Too Large" : "400 Bad Request",
+                                    "the request: " + why.detail));
+  detail::end_kindly(client, patience());
 }
 
 void HttpProxy::Parts::serve(Socket client) {
   const auto request = detail::read_message(client, patience(), detail::HttpKind::request);
-  if (!request) return;  // The client has gone, or does not speak HTTP.
+  if (!request) return refuse(client, request.error());
   const auto target = target_of(request.value(), options.upstream);
-  if (!target) {
-    give(client, detail::plain_answer("400 Bad Request", "it names no http:// URL"));
-    return;
-  }
+  if (!target) return refuse(client, {Errc::invalid_argument, "it names no http:// URL"});
   requests.fetch_add(1, std::memory_order_relaxed);
   const bool tunnels = target->method == "CONNECT";
   const std::string tool =
       tunnels ? target->method
               : target->method + " " + target->path.substr(0, target->path.find('?'));
-  const Chaos::Met met = chaos.meet({.name = target->address.host, .tool = tool});
+  const Site site{.name = target->address.host, .tool = tool};
+  const Chaos::Met met = tunnels ? chaos.meet_opaque(site) : chaos.meet(site);
   if (!meet(met, client)) return;
   if (tunnels) return tunnel_to(*target, client);
   Result<std::string> answer = forward(*target, request.value());
@@ -224,7 +244,9 @@ void HttpProxy::Parts::serve(Socket client) {
     answer = forward(*target, request.value());
   }
   if (!answer) {
-    give(client, detail::plain_answer("502 Bad Gateway", answer.error().detail));
+    const bool silent = answer.error().code == Errc::busy;
+    give(client, detail::plain_answer(silent ? "504 Gateway Timeout" : "502 Bad Gateway",
+                                      answer.error().detail));
     return;
   }
   give(client, changed(met, target->address.host + " " + tool, std::move(answer).value()));
@@ -257,5 +279,7 @@ HttpProxy::~HttpProxy() {
 
 std::string HttpProxy::url() const { return "http://127.0.0.1:" + std::to_string(parts_->port); }
 std::uint64_t HttpProxy::requests() const noexcept { return parts_->requests.load(); }
+std::uint64_t HttpProxy::refused() const noexcept { return parts_->refused.load(); }
+std::uint64_t HttpProxy::unchanged() const noexcept { return parts_->unchanged.load(); }
 
 }  // namespace triage::inline v0_1::lab

@@ -19,11 +19,19 @@ bool tells(Fault fault, const std::string& site) {
   return fault != Fault::partial_value && fault != Fault::stale_value && fault != Fault::duplicate;
 }
 
+bool happens(const FaultRule& rule, const std::string& site) {
+  if (site == "clock") return happens_at(rule.fault, Place::clock);
+  if (site != "store") return happens_at(rule.fault, Place::call);
+  if (rule.step.empty() || rule.step == "record") {
+    if (happens_at(rule.fault, Place::record)) return true;
+  }
+  return rule.step != "record" && happens_at(rule.fault, Place::store);
+}
+
 bool is_met(const FaultRule& rule, const std::string& site, const ScriptedSetup& setup) {
   const auto& tools = setup.agent.tools;
-  const Place place = site == "store" ? Place::store : site == "clock" ? Place::clock : Place::call;
   if (!rule.site.empty() && rule.site != site) return false;
-  if (!happens_at(rule.fault, place) || !tells(rule.fault, site)) return false;
+  if (!happens(rule, site) || !tells(rule.fault, site)) return false;
   if ((site == "effect" || site == "receipt") && setup.agent.effect == EffectStyle::none) {
     return false;
   }

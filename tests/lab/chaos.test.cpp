@@ -318,3 +318,45 @@ TEST_CASE("a long list is cut in linear time", "[lab][chaos]") {
   CHECK(lab::detail::partial_value(Json{{"a", 1}, {"b", 2}, {"c", 3}}, 2) ==
         Json{{"a", 1}, {"b", 2}});
 }
+
+TEST_CASE("a call that hangs or is late ends at its deadline, if that comes first",
+          "[lab][chaos]") {
+  using std::chrono::seconds;
+  for (const Fault fault : {Fault::hang, Fault::latency}) {
+    const auto clock = std::make_shared<testing::SimulatedClock>();
+    const Chaos chaos{{.rules = {{.fault = fault, .length = seconds(10)}}}, {.clock = clock}};
+    const auto begin = clock->now();
+    int calls = 0;
+    const auto ask = [&](Duration patience) {
+      return chaos.call("a", [&] { return ++calls; }, {.deadline = clock->now() + patience});
+    };
+    CHECK(ask(seconds(2)).error().code == Errc::escalated);
+    CHECK(clock->now() - begin == seconds(2));
+    CHECK(calls == 0);
+    CHECK(ask(seconds(20)).has_value() == (fault == Fault::latency));
+    CHECK(clock->now() - begin == seconds(12));
+  }
+}
+
+TEST_CASE("a fault of a value that changes nothing is not noted", "[lab][chaos]") {
+  const auto noted = [](lab::FaultRule rule, auto value) {
+    const Chaos chaos{{.rules = {std::move(rule)}}};
+    const auto called = chaos.call("a", [&] { return value; });
+    CHECK(chaos.injected_count() == std::size_t(called.value() == value ? 0 : 1));
+    return chaos.injected_count();
+  };
+  const lab::FaultRule partial{.fault = Fault::partial_value};
+  CHECK(noted(partial, 42) == 0);
+  CHECK(noted(partial, true) == 0);
+  CHECK(noted(partial, std::string()) == 0);
+  CHECK(noted(partial, std::string("some")) == 1);
+  const lab::FaultRule wrong{.fault = Fault::wrong_value};
+  CHECK(noted(wrong, Json::parse(R"({"x": [], "y": null})")) == 0);
+  for (const char* text : {R"({"x": [], "y": 1})", R"({"x": 1, "y": null})", R"([[], 7, {}])"}) {
+    CHECK(noted(wrong, Json::parse(text)) == 1);
+  }
+  CHECK(noted(wrong, 1.5F) == 1);
+  CHECK(noted({.fault = Fault::wrong_value, .value = 300}, std::uint8_t{7}) == 0);
+  CHECK(noted({.fault = Fault::wrong_value, .value = 1.9}, 7) == 0);
+  CHECK(noted({.fault = Fault::wrong_value, .value = 9}, 7) == 1);
+}

@@ -94,3 +94,24 @@ TEST_CASE("calendar time jumps, and waits do not notice", "[lab][chaos]") {
   clock->advance(std::chrono::hours(1));
   CHECK(rang);
 }
+
+TEST_CASE("corrupted records take nothing from the faults of a store's operations",
+          "[lab][chaos]") {
+  const auto failing = [](std::vector<lab::FaultRule> rules) {
+    const Chaos chaos{{.rules = std::move(rules)}};
+    const auto store = chaos.store(MemoryStore::create());
+    int failed = 0;
+    for (int i = 0; i < 1000; ++i) {
+      if (!store->runs({})) ++failed;
+    }
+    return failed;
+  };
+  const lab::FaultRule outage{.fault = Fault::store_outage, .rate = 0.3};
+  CHECK(failing({{.fault = Fault::corrupt_checkpoint}, outage}) == Approx(300).margin(50));
+  CHECK(failing({outage}) == Approx(300).margin(50));
+  const Chaos chaos{{.rules = {{.fault = Fault::lost_answer, .step = "record"},
+                               {.fault = Fault::corrupt_checkpoint}}}};
+  const auto inner = MemoryStore::create();
+  REQUIRE(TriageAgent(two_steps, give_up(), {.store = inner}).run("task", {.run_id = "r"}));
+  CHECK(chaos.store(inner)->read("r", {}).value().damaged.size() == 1);
+}

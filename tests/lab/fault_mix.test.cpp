@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 
+#include <map>
 #include <string>
 
 using namespace triage;
@@ -78,4 +79,56 @@ TEST_CASE("a swarm draws another mix for each seed, and the same one for the sam
   }
   CHECK(rules > 400);
   CHECK(rules < 600);
+}
+
+TEST_CASE("a mix for a proxy is refused if no request can meet one of its faults", "[lab][mix]") {
+  const auto problem_of = [](lab::FaultRule rule) {
+    const auto checked = lab::check_proxy_mix({.rules = {{}, std::move(rule)}});
+    return checked ? std::string("none") : checked.error().detail;
+  };
+  const std::string path = ".faults[1].";
+  CHECK(problem_of({.fault = Fault::store_outage}) ==
+        path + "fault is store_outage, which no request can meet");
+  CHECK(problem_of({.fault = Fault::clock_jump, .length = std::chrono::seconds(1)}) ==
+        path + "fault is clock_jump, which no request can meet");
+  CHECK(problem_of({.fault = Fault::wrong_value, .tool = "CONNECT"}) ==
+        path + "fault is wrong_value, which no CONNECT can meet: https passes through unread");
+  CHECK(problem_of({.rate = 0}) == path + "rate is 0: it never happens; allowed is more");
+  CHECK(problem_of({.step = "x"}) == path + "step is \"x\", and requests have none");
+  for (const char* site : {"host:18711", "http://host", "host/v1", "http://host:80/v1"}) {
+    CHECK(problem_of({.site = site}) ==
+          path + "site is \"" + site + "\"; allowed is the host alone, \"host\"");
+  }
+  for (const char* tool : {"search", "/v1", "GET /v1?k=1"}) {
+    CHECK_THAT(problem_of({.tool = tool}), ContainsSubstring("allowed are \"METHOD /path\""));
+  }
+  CHECK(problem_of({.fault = Fault::wrong_value, .value = 7}) ==
+        path + "value is 7; allowed is the name of a tool");
+  CHECK(problem_of({.rate = 1.5}) == path + "rate is 1.5; allowed is 0 to 1");
+  CHECK_THAT(lab::check_proxy_mix({}).error().detail, ContainsSubstring(".faults is empty"));
+  CHECK(problem_of({.site = "::1", .tool = "POST /v1"}) == "none");
+  CHECK(problem_of({.site = "host", .tool = "CONNECT"}) == "none");
+}
+
+TEST_CASE("a share of all requests meets the faults of an unreliable service", "[lab][mix]") {
+  constexpr int visits = 4000;
+  for (const double rate : {0.0, 0.1, 0.5, 1.0}) {
+    for (const bool https : {false, true}) {
+      const lab::Chaos chaos{lab::service_faults(rate)};
+      int met = 0;
+      for (int i = 0; i < visits; ++i) {
+        const auto one = https ? chaos.meet_opaque({.name = "h", .tool = "CONNECT"})
+                               : chaos.meet({.name = "h", .tool = "GET /"});
+        if (one.delay || one.fault) ++met;
+      }
+      INFO(rate << " https " << https);
+      CHECK(met == Approx(rate * visits).margin(rate < 1 && rate > 0 ? 100 : 0));
+      std::map<lab::Fault, int> kinds;
+      for (const lab::Injection& one : chaos.injected()) ++kinds[one.fault];
+      if (rate == 0.1) CHECK(kinds.size() == (https ? 3 : 5));
+      if (rate == 0.1 && !https) {
+        for (const auto& [fault, times] : kinds) CHECK(times == Approx(80).margin(30));
+      }
+    }
+  }
 }

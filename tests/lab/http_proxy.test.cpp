@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/socket.h>
+
 using namespace triage;
 using lab::Fault;
 using lab::detail::HttpKind;
@@ -33,22 +35,26 @@ class Server {
   // Sends exactly this answer.
   struct As {
     std::string answer{};
+    bool breaks = false;  // With a reset instead of an end.
+    bool waits = false;   // Does not end before this server does.
   };
-  explicit Server(As as) : answer_(std::move(as.answer)) {
+  explicit Server(As as) : as_(std::move(as)) {
     listener_ = std::move(lab::detail::listen_locally(port_)).value();
     thread_ = std::thread([this] {
       while (!stop_.stop_requested()) {
         if (!lab::detail::wait_readable(listener_.get(), {patience.timeout, stop_.get_token()})) {
           continue;
         }
-        const Socket client(lab::detail::accept_from(listener_));
+        Socket client(lab::detail::accept_from(listener_));
         const auto request = lab::detail::read_message(client, patience, HttpKind::request);
         if (!request) continue;
         {
           const std::scoped_lock lock(mutex_);
           requests_.push_back(request.value().bytes());
         }
-        static_cast<void>(lab::detail::send_all(client, answer_, patience));
+        static_cast<void>(lab::detail::send_all(client, as_.answer, patience));
+        if (as_.breaks) client.reset();
+        if (as_.waits) waiting_.push_back(std::move(client));
       }
     });
   }
@@ -63,7 +69,8 @@ class Server {
   }
 
  private:
-  std::string answer_;
+  As as_;
+  std::vector<Socket> waiting_{};
   int port_ = 0;
   Socket listener_{};
   mutable std::mutex mutex_{};
@@ -79,9 +86,9 @@ std::string ask(const std::string& proxy, const std::string& request) {
   REQUIRE(lab::detail::send_all(socket.value(), request, patience));
   std::string all;
   for (;;) {
-    const std::string more = lab::detail::receive(socket.value(), patience);
-    if (more.empty()) return all;
-    all += more;
+    const auto more = lab::detail::receive(socket.value(), patience);
+    if (!more || more.value().empty()) return all;
+    all += more.value();
   }
 }
 
@@ -227,8 +234,93 @@ TEST_CASE("a client that asks whether to send its body is told to go on", "[lab]
       socket.value(),
       "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n", patience));
   const Patience short_one{.timeout = std::chrono::seconds(5)};
-  CHECK(lab::detail::receive(socket.value(), short_one) == "HTTP/1.1 100 Continue\r\n\r\n");
+  CHECK(lab::detail::receive(socket.value(), short_one).value() == "HTTP/1.1 100 Continue\r\n\r\n");
   REQUIRE(lab::detail::send_all(socket.value(), "body", patience));
-  CHECK_THAT(lab::detail::receive(socket.value(), patience), ContainsSubstring("200 OK"));
+  CHECK_THAT(lab::detail::receive(socket.value(), patience).value(), ContainsSubstring("200 OK"));
   CHECK_THAT(server.requests().at(0), ContainsSubstring("body"));
+}
+
+TEST_CASE("an answer that breaks off is not passed on as a whole one", "[lab][proxy]") {
+  const std::string half = "HTTP/1.1 200 OK\r\n\r\nfirst half";
+  const auto ask_one = [](const Server& server, Duration timeout) {
+    const auto proxy =
+        lab::HttpProxy::start(lab::Chaos(), {.upstream = server.url(), .timeout = timeout}).value();
+    return ask(proxy->url(), "GET / HTTP/1.1\r\n\r\n");
+  };
+  const Server whole(Server::As{half});
+  CHECK_THAT(ask_one(whole, patience.timeout), Catch::Matchers::EndsWith("first half"));
+  const Server broken(Server::As{.answer = half, .breaks = true});
+  CHECK_THAT(ask_one(broken, patience.timeout),
+             ContainsSubstring("502 Bad Gateway") && ContainsSubstring("the connection broke"));
+  const Server slow(Server::As{.answer = half, .waits = true});
+  CHECK_THAT(ask_one(slow, std::chrono::milliseconds(200)),
+             ContainsSubstring("504 Gateway Timeout") &&
+                 ContainsSubstring("the answer of 127.0.0.1: nothing came for 200ms"));
+}
+
+TEST_CASE("a request that cannot be passed on is answered with the reason, and counted",
+          "[lab][proxy]") {
+  const Server server("hello");
+  const auto proxy = lab::HttpProxy::start(lab::Chaos(), {.upstream = server.url()}).value();
+  const auto post = [&](const std::string& rest) {
+    return ask(proxy->url(), "POST / HTTP/1.1\r\n" + rest);
+  };
+  CHECK_THAT(post("Content-Length: 73400320\r\n\r\n" + std::string(1U << 20U, 'x')),
+             ContainsSubstring("413 Content Too Large") && ContainsSubstring("64 MB"));
+  CHECK_THAT(post("Transfer-Encoding: chunked\r\n\r\n7000000\r\n"),
+             ContainsSubstring("413 Content Too Large"));
+  CHECK_THAT(post("Content-Length: many\r\n\r\n"),
+             ContainsSubstring("400 Bad Request") &&
+                 ContainsSubstring("the length of the body is \"many\""));
+  CHECK_THAT(ask(proxy->url(), "hello\r\n\r\n"), ContainsSubstring("this is not HTTP/1.1"));
+  CHECK(proxy->refused() == 4);
+  CHECK(proxy->requests() == 0);
+  CHECK(server.requests().empty());
+}
+
+TEST_CASE("what an upstream still sends reaches a client that has ended its own sending",
+          "[lab][proxy]") {
+  int port = 0;
+  const Socket listener = lab::detail::listen_locally(port).value();
+  std::thread server([&] {
+    if (!lab::detail::wait_readable(listener.get(), patience)) return;
+    const Socket client(lab::detail::accept_from(listener));
+    std::string all;
+    for (;;) {
+      const auto more = lab::detail::receive(client, patience);
+      if (!more || more.value().empty()) break;
+      all += more.value();
+    }
+    static_cast<void>(lab::detail::send_all(client, "got " + all, patience));
+  });
+  const auto proxy = lab::HttpProxy::start(lab::Chaos()).value();
+  const std::string url = proxy->url();
+  auto socket = lab::detail::connect_to("127.0.0.1", url.substr(url.rfind(':') + 1), patience);
+  REQUIRE(socket);
+  const std::string connect = "CONNECT 127.0.0.1:" + std::to_string(port) + " HTTP/1.1\r\n\r\n";
+  REQUIRE(lab::detail::send_all(socket.value(), connect, patience));
+  CHECK_THAT(lab::detail::receive(socket.value(), patience).value(), ContainsSubstring("200"));
+  REQUIRE(lab::detail::send_all(socket.value(), "all of it", patience));
+  ::shutdown(socket.value().get(), SHUT_WR);
+  CHECK(lab::detail::receive(socket.value(), patience).value() == "got all of it");
+  server.join();
+}
+
+TEST_CASE("an https connection meets no fault of what it carries", "[lab][proxy]") {
+  const lab::Chaos chaos{{.rules = {{.fault = Fault::wrong_value}, {.fault = Fault::fails}}}};
+  const auto proxy = lab::HttpProxy::start(chaos).value();
+  CHECK_THAT(ask(proxy->url(), "CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n"),
+             ContainsSubstring("503") || ContainsSubstring("429"));
+  REQUIRE(chaos.injected_count() == 1);
+  CHECK(chaos.injected()[0].fault == Fault::fails);
+  CHECK(proxy->unchanged() == 0);
+}
+
+TEST_CASE("faults that found nothing to change are counted", "[lab][proxy]") {
+  const Server server("hello");
+  const lab::Chaos chaos{{.rules = {{.fault = Fault::wrong_value}}}};
+  const auto proxy = lab::HttpProxy::start(chaos, {.upstream = server.url()}).value();
+  CHECK_THAT(ask(proxy->url(), "GET / HTTP/1.1\r\n\r\n"), ContainsSubstring("hello"));
+  CHECK(chaos.injected_count() == 1);
+  CHECK(proxy->unchanged() == 1);
 }

@@ -43,7 +43,8 @@ struct Site {
   std::string_view step{};
 };
 
-// Ends a call that hangs. If neither is set: FaultRule::length, or an hour.
+// Ends a call that hangs or comes later, if FaultRule::length does not end it first; a hang without
+// any of the three ends after an hour.
 struct CallLimits {
   std::stop_token stop_token{};
   std::optional<TimePoint> deadline{};
@@ -87,6 +88,9 @@ Result<chaos_value_t<Fn>> call_plainly(Fn& fn) {
 // The value, changed or cut off, with the same shape. draw: chooses how.
 [[nodiscard]] Json wrong_value(const Json& value, std::uint64_t draw);
 [[nodiscard]] Json partial_value(const Json& value, std::uint64_t draw);
+// Whether what a call returns instead of `was` is another value, and not because its type cannot
+// hold the number that was meant.
+[[nodiscard]] bool is_changed(const Json& was, const Json& meant, const Json& is);
 
 }  // namespace detail
 
@@ -106,10 +110,10 @@ class Chaos {
 
   // Calls fn, unless a fault replaces the call. fn returns T, void or Result<T>; its exceptions
   // pass through. Return the error of a failed call, so that the run sees the failure with its
-  // codes. Errors: fn's own; Errc::escalated (fails, or a hang that its deadline ended), cancelled
-  // (a latency or hang was stopped), invalid_argument (the mix). Faults of values skip calls whose
-  // T has no nlohmann conversions (stale: cannot be copied); faults of stores and clocks skip all
-  // calls.
+  // codes. Errors: fn's own; Errc::escalated (fails, or a hang or latency that ended as a timeout),
+  // cancelled (a latency or hang was stopped), invalid_argument (the mix). Faults of values skip
+  // calls whose T has no nlohmann conversions (stale: cannot be copied); faults of stores and
+  // clocks skip all calls.
   template <std::invocable Fn>
   auto call(const Site& site, Fn&& fn, const CallLimits& limits = {}) const
       -> Result<detail::chaos_value_t<Fn>> {
@@ -153,6 +157,8 @@ class Chaos {
     bool keeps_value = false;
   };
   [[nodiscard]] Met meet(const Site& site) const;
+  // Likewise where nothing returns that could be changed: no faults of values, no duplicate.
+  [[nodiscard]] Met meet_opaque(const Site& site) const;
   void kill() const;  // Like Fault::kill: see ChaosOptions.
 
   // A store with store_outage, lost_answer, corrupt_checkpoint, latency and kill. The place of an
@@ -185,6 +191,7 @@ class Chaos {
   template <class Fn>
   [[gnu::noinline]] auto call_armed(const Site& site, Fn& fn, const CallLimits& limits) const
       -> Result<detail::chaos_value_t<Fn>>;
+  [[nodiscard]] Met meet_at(const Site& site, bool opaque) const;
   Result<detail::CallPlan> begin(const Site& site, const CallLimits& limits) const;
   [[nodiscard]] std::any last_value(const Site& site) const;
   void keep_value(const Site& site, std::any value) const;
@@ -247,6 +254,7 @@ auto Chaos::call_armed(const Site& site, Fn& fn, const CallLimits& limits) const
                                : fault.value.value_or(detail::wrong_value(now, fault.draw));
       try {
         T value = changed.template get<T>();
+        if (!detail::is_changed(now, changed, Json(value))) return done;
         note(fault);
         return outcome::success(std::move(value));
       } catch (const std::exception&) {

@@ -70,6 +70,16 @@ struct FaultMix {
 // Errors: Errc::invalid_argument, naming the rule, its field, the value and what is allowed.
 [[nodiscard]] Result<void> check_fault_mix(const FaultMix& mix);
 
+// Of a mix for HttpProxy: refuses, besides, what no request can ever meet. That is no rule at all,
+// a rate of 0, a step, a fault of a store or clock, a site that is more than a host, a tool that is
+// neither "METHOD /path" nor "CONNECT", and a value that is not the name of a tool.
+[[nodiscard]] Result<void> check_proxy_mix(const FaultMix& mix);
+
+// For HttpProxy: this share of the requests, 0 to 1, meets a fault of an unreliable service: one of
+// 429 and 503, a reset, an answer that breaks off, a call of a tool with another name, and two
+// seconds of latency, each as often as the others. An https connection meets those that it can.
+[[nodiscard]] FaultMix service_faults(double rate);
+
 // {"name": "outage", "faults": [{"fault": "fails", "site": "search", "rate": 0.2,
 //  "types": ["external_fault"], "from": 1, "to": 9, "at": [2, 3], "length": "2s", "value": …}]}
 // Errors: Errc::invalid_argument, with the path of the error (".faults[0].rate") and what is

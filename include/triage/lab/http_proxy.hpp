@@ -16,7 +16,9 @@ struct HttpProxyOptions {
   // "http://HOST:PORT": all requests go there, and programs use url() as their base. Empty: a
   // forward proxy for programs that honour HTTP_PROXY; https passes through unread.
   std::string upstream{};
-  Duration timeout = std::chrono::seconds(60);  // Of either side's silence. Above 0.
+  // Of either side's silence. Above 0. As clients of language models wait: an answer may be thought
+  // about for minutes before its first byte.
+  Duration timeout = std::chrono::seconds(600);
 };
 
 // Speaks HTTP/1.1 to both sides, with a connection per request. A site is the host, its tool
@@ -30,8 +32,10 @@ struct HttpProxyOptions {
 //   stale_value    this place's previous answer
 //   duplicate      the request is forwarded twice, and the second answer is returned
 //   kill           ChaosOptions::kill, and the connection is reset
-// Answers are read completely before they are passed on: at most 64 MB, and streams arrive when
-// they end. For https, only fails, throws, latency, hang and kill are possible, when connecting.
+// Requests and answers are read completely before they are passed on: at most 64 MB, and streams
+// arrive when they end. A larger request gets a 413, a malformed one a 400; an answer that breaks
+// off or is too large becomes a 502, and one that does not come a 504. For https, only fails,
+// throws, latency, hang and kill are possible, when connecting.
 class HttpProxy {
  public:
   // Listens on a free port of 127.0.0.1. Errors: Errc::invalid_argument (upstream), Errc::io.
@@ -43,6 +47,10 @@ class HttpProxy {
 
   [[nodiscard]] std::string url() const;  // "http://127.0.0.1:PORT"
   [[nodiscard]] std::uint64_t requests() const noexcept;
+  // Not among them: malformed or too large.
+  [[nodiscard]] std::uint64_t refused() const noexcept;
+  // Faults of values that are noted but found nothing to change.
+  [[nodiscard]] std::uint64_t unchanged() const noexcept;
 
  private:
   struct Parts;
