@@ -4,6 +4,7 @@
 #include "triage/detail/try.hpp"
 #include "triage/lab/chaos.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace triage::inline v0_1::lab::detail {
@@ -79,26 +80,36 @@ Result<std::uint64_t> ScriptedAttempt::walk() {
   const auto kept = [&](const char* key) { return state.value(key, std::uint64_t{0}); };
   done_ = kept("done");
   right_ = kept("right");
-  spoiled_ = kept("spoiled");
-  spoiler_ = kept("spoiler");
+  spoilt_ = state.value("spoilt", std::vector<Spoilt>());
   while (done_ < job_.setup.agent.steps) {
-    if (spoiled_ > 0) {
-      MetTrouble& met = job_.troubles[spoiler_];
-      if (done_ + 1 >= spoiled_ + met.trouble->noticed_after) return fail_by(met);
-    }
+    if (MetTrouble* met = noticed_now()) return fail_by(*met);
+    const std::size_t spoilt_before = spoilt_.size();
     TRIAGE_TRY(value, make_step());
     right_ += value;
     ++done_;
     Json patch = Json::object();
     patch["done"] = done_;
     patch["right"] = right_;
-    if (spoiled_ == done_) {
-      patch["spoiled"] = spoiled_;
-      patch["spoiler"] = spoiler_;
-    }
+    if (spoilt_.size() > spoilt_before) patch["spoilt"] = spoilt_;
     attempt_.update_state(std::move(patch));
   }
   return outcome::success(right_);
+}
+
+// The trouble whose fault is noticed before the next step, if any; of several, the first.
+MetTrouble* ScriptedAttempt::noticed_now() {
+  for (const auto& [step, index] : spoilt_) {
+    MetTrouble& met = job_.troubles[index];
+    if (done_ + 1 >= step + met.trouble->noticed_after) return &met;
+  }
+  return nullptr;
+}
+
+// The next step is wrong from now on. An outage at several steps is noticed by its first.
+void ScriptedAttempt::spoil(const MetTrouble& met) {
+  const auto index = static_cast<std::uint64_t>(&met - job_.troubles.data());
+  const auto by_it = [index](const Spoilt& one) { return one.second == index; };
+  if (std::none_of(spoilt_.begin(), spoilt_.end(), by_it)) spoilt_.emplace_back(done_ + 1, index);
 }
 
 // The trouble at the next step, if any.
@@ -141,8 +152,7 @@ Result<std::uint64_t> ScriptedAttempt::make_step() {
     return outcome::success(value);
   }
   if (met->trouble->noticed_after == 0) return fail_by(*met);
-  spoiled_ = done_ + 1;
-  spoiler_ = static_cast<std::uint64_t>(met - job_.troubles.data());
+  spoil(*met);
   return outcome::success(std::uint64_t{0});
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::lab::detail {
@@ -62,7 +63,12 @@ class ScriptedAttempt {
   Result<std::uint64_t> go();
 
  private:
+  // A step with a fault that is not noticed yet, and the trouble that caused it.
+  using Spoilt = std::pair<std::uint64_t, std::uint64_t>;
+
   void get_past_troubles();
+  [[nodiscard]] MetTrouble* noticed_now();
+  void spoil(const MetTrouble& met);
   Result<std::uint64_t> walk();
   Result<std::uint64_t> make_step();
   Result<void> pay(std::uint64_t times);
@@ -79,8 +85,7 @@ class ScriptedAttempt {
   std::stop_source& over_;
   std::uint64_t done_ = 0;
   std::uint64_t right_ = 0;
-  std::uint64_t spoiled_ = 0;  // The step with an unnoticed fault; 0: none.
-  std::uint64_t spoiler_ = 0;  // The trouble that caused it.
+  std::vector<Spoilt> spoilt_{};
   std::string end_ = "killed";
 };
 

@@ -199,3 +199,22 @@ TEST_CASE("a single seed has no interval", "[lab][experiment]") {
   CHECK_THAT(report.text(), ContainsSubstring("steps 10\n"));
   CHECK_THAT(report.csv(), ContainsSubstring(",10,,"));
 }
+
+TEST_CASE("no later trouble takes an earlier one back, nor does an outage put itself off",
+          "[lab][experiment]") {
+  const auto rate_of = [](const std::string& faults) {
+    const std::string text = R"({"experiment": "late", "seeds": 3, "policies": ["none"],
+        "agent": {"steps": 8}, "faults": [{"a": )" +
+                             faults + "}]}";
+    return report_of(text.c_str()).conditions.at(0).rate;
+  };
+  CHECK(rate_of(R"([{"trouble": "timeout", "step": 2, "noticed_after": 2},
+                    {"trouble": "timeout", "step": 3, "noticed_after": 50}])") == 0.0);
+  CHECK(rate_of(R"([{"trouble": "timeout", "step": 2, "noticed_after": 50},
+                    {"trouble": "timeout", "step": 3, "noticed_after": 2}])") == 0.0);
+  const std::string outage =
+      R"([{"trouble": "external_fault", "from": "2s", "lasts": "100s", "noticed_after": )";
+  CHECK(rate_of(outage + "1}]") == 0.0);
+  CHECK(rate_of(outage + "2}]") == 0.0);
+  CHECK(rate_of(outage + "50}]") == 1.0);  // Nobody looks at what came of it.
+}
