@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace triage::inline v0_1::testing {
 namespace {
@@ -24,15 +25,16 @@ Duration sum(const std::vector<Duration>& durations) {
   return std::accumulate(durations.begin(), durations.end(), Duration::zero());
 }
 
-FailureType type_of(const Error& error) {
-  return error.failure() ? error.failure()->type() : FailureType::unknown;
+// Empty for an error of the library, without any failure of the agent.
+std::optional<FailureType> type_of(const Error& error) {
+  return error.failure() ? std::optional(error.failure()->type()) : std::nullopt;
 }
 
 std::string outcome_text(const PlayedRun& run) {
   if (run.result) return "success with " + show(run.result.value());
   const Error& error = run.result.error();
   std::string text(to_string(error.code));
-  if (error.failure()) text += " (" + std::string(to_string(type_of(error))) + ")";
+  if (const auto type = type_of(error)) text += " (" + std::string(to_string(*type)) + ")";
   return text + ": " + printable(error.detail);
 }
 
@@ -48,7 +50,7 @@ std::string differences(const ExpectedRun& expected, const PlayedRun& run) {
   if (expected.error && (run.result || run.result.error().code != *expected.error)) {
     differs(std::string(to_string(*expected.error)));
   }
-  if (expected.type && (run.result || type_of(run.result.error()) != *expected.type)) {
+  if (expected.type && (run.result || type_of(run.result.error()) != expected.type)) {
     differs("a failure of type " + std::string(to_string(*expected.type)));
   }
   if (expected.attempts && run.attempts != *expected.attempts) {

@@ -95,3 +95,11 @@ TEST_CASE("no row of a table feels what an earlier one did to a gate", "[testing
              ContainsSubstring("the rows share gates or a budget"));
   CHECK(run_table(policy(), {rows[0]}, limited()) == "");
 }
+
+TEST_CASE("a run that never ran has no failure of type unknown", "[testing][table]") {
+  const std::vector<RunRow> rows{
+      {"never", {failures::mysterious()}, {.type = FailureType::unknown}}};
+  CHECK(run_table(policy(), rows, {.limits = {.max_attempts = 9}}) == "");
+  CHECK_THAT(run_table(policy(), rows, {.limits = {.max_attempts = -5}}),
+             ContainsSubstring("limits.max_attempts is -5"));
+}
