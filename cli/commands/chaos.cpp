@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // triage chaos: runs a program behind a proxy that injects faults.
 
+#include "arguments/duration_argument.hpp"
 #include "arguments/read_policy.hpp"
 #include "command.hpp"
 #include "documents/output_file.hpp"
 #include "supervise/attempt/verdict.hpp"
+#include "supervise/process/leftovers.hpp"
+#include "triage/detail/counted.hpp"
 #include "triage/detail/try.hpp"
 #include "triage/lab/http_proxy.hpp"
 
@@ -12,19 +15,24 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <ostream>
+#include <set>
+#include <utility>
 
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 extern char** environ;
 
 namespace triage::inline v0_1::cli {
 namespace {
+
+constexpr Duration longest_timeout = std::chrono::hours(24);
 
 struct ChaosArguments {
   std::vector<std::string> command{};
@@ -33,21 +41,10 @@ struct ChaosArguments {
   std::string record{};  // Likewise.
   std::string upstream{};
   std::string variable = "BASE_URL";
+  std::string timeout = "10m";
   std::uint64_t seed = 1;
   double rate = 0.1;
 };
-
-// The default faults of an unreliable service.
-lab::FaultMix common_mix(double rate) {
-  using lab::Fault;
-  lab::FaultMix mix{.rules = {{.fault = Fault::fails, .types = {FailureType::external_fault}},
-                              {.fault = Fault::throws},
-                              {.fault = Fault::partial_value},
-                              {.fault = Fault::wrong_value},
-                              {.fault = Fault::latency, .length = std::chrono::seconds(2)}}};
-  for (lab::FaultRule& rule : mix.rules) rule.rate = rate / static_cast<double>(mix.rules.size());
-  return mix;
-}
 
 // Reads a JSON file; errors say where in it the problem is.
 Result<Json> read_json(const std::string& path) {
@@ -69,22 +66,33 @@ Result<lab::Chaos> chaos_of(const ChaosArguments& given, lab::ChaosOptions optio
     if (!schedule) return in_file(given.replay, schedule.error());
     return outcome::success(lab::Chaos::replay(schedule.value(), std::move(options)));
   }
-  lab::FaultMix mix = common_mix(given.rate);
+  lab::FaultMix mix = lab::service_faults(given.rate);
   if (!given.mix.empty()) {
     TRIAGE_TRY(json, read_json(given.mix));
     auto read = lab::fault_mix_from_json(json);
     if (!read) return in_file(given.mix, read.error());
     mix = std::move(read).value();
+    if (auto checked = lab::check_proxy_mix(mix); !checked) {
+      return in_file(given.mix, checked.error());
+    }
   }
-  TRIAGE_TRYV(lab::check_fault_mix(mix));
   return outcome::success(lab::Chaos(std::move(mix), std::move(options)));
+}
+
+// "http://HOST:PORT" of an upstream, and the path that clients go on from.
+std::pair<std::string, std::string> upstream_and_path(const std::string& given) {
+  const std::size_t scheme = given.find("://");
+  const std::size_t slash =
+      scheme == std::string::npos ? std::string::npos : given.find('/', scheme + 3);
+  if (slash == std::string::npos) return {given, ""};
+  return {given.substr(0, slash), given.substr(slash)};
 }
 
 std::vector<std::string> environment_of(const ChaosArguments& given, const std::string& url) {
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; ++one) all.emplace_back(*one);
   if (!given.upstream.empty()) {
-    all.push_back(given.variable + "=" + url);
+    all.push_back(given.variable + "=" + url + upstream_and_path(given.upstream).second);
     return all;
   }
   // Programs read different ones. Variables that bypass the proxy are removed.
@@ -132,15 +140,30 @@ void pass_on_signals() {
 class Program {
  public:
   Result<int> run(const ChaosArguments& given, const std::string& url);
-  void kill() {
-    const std::scoped_lock lock(mutex_);
-    if (pid_ > 0) ::kill(pid_, SIGKILL);
-  }
+  void kill();
 
  private:
   std::mutex mutex_{};
   pid_t pid_ = 0;  // 0: not running.
 };
+
+// With all that it started: the agent may be behind a shell or a wrapper.
+void Program::kill() {
+  constexpr int most_rounds = 100;  // Of searching, because processes may start others meanwhile.
+  const std::scoped_lock lock(mutex_);
+  if (pid_ <= 0) return;
+  std::set<pid_t> killed;
+  std::size_t before = 0;
+  for (int round = 0; round == 0 || (killed.size() > before && round < most_rounds); ++round) {
+    before = killed.size();
+    const supervise::Family family = supervise::family_without({}, 0);
+    for (const auto& members : {family.children, family.others}) {
+      for (const pid_t member : members) {
+        if (killed.insert(member).second) ::kill(member, SIGKILL);
+      }
+    }
+  }
+}
 
 Result<int> Program::run(const ChaosArguments& given, const std::string& url) {
   std::vector<std::string> command = given.command;
@@ -148,6 +171,7 @@ Result<int> Program::run(const ChaosArguments& given, const std::string& url) {
   int trouble = 0;
   pid_t pid = 0;
   pass_on_signals();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // All that the program starts remains below this process.
   {
     const std::scoped_lock lock(mutex_);
     trouble = ::posix_spawnp(&pid, command.front().c_str(), nullptr, nullptr,
@@ -173,35 +197,56 @@ Result<int> Program::run(const ChaosArguments& given, const std::string& url) {
   return outcome::success(supervise::shell_status(status));
 }
 
-Error unwritable(const std::string& path) {
-  return {Errc::io, "\"" + printable(path) + "\" cannot be written"};
+Result<void> write_schedule(const std::string& path, const lab::Schedule& schedule) {
+  const auto write = [&](std::ostream& out) -> Result<void> {
+    out << show(lab::to_json(schedule), 2) << "\n";
+    return outcome::success();
+  };
+  return write_output(path, write, Readable::as_usual);
 }
 
-Result<void> write_schedule(const std::string& path, const lab::Schedule& schedule) {
-  std::ofstream file(path, std::ios::binary);
-  file << show(lab::to_json(schedule), 2) << "\n";
-  file.close();
-  if (!file) return unwritable(path);
-  return outcome::success();
+// Of the proxy's requests.
+struct Counts {
+  std::uint64_t requests = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t unchanged = 0;
+};
+
+std::string summary_of(const lab::Chaos& chaos, const Counts& counts, std::uint64_t seed) {
+  std::string text = "triage: chaos: " + detail::counted(chaos.injected_count(), "fault") + " in " +
+                     detail::counted(counts.requests, "request") + ", seed " +
+                     std::to_string(seed) + "\n";
+  if (counts.unchanged > 0) {
+    text += "triage: chaos: " + detail::counted(counts.unchanged, "fault") +
+            " found nothing to change\n";
+  }
+  if (counts.refused > 0) {
+    text += "triage: chaos: " + detail::counted(counts.refused, "more request") +
+            " could not be read or passed on\n";
+  }
+  return text;
 }
 
 Result<ExitStatus> carry_out(const ChaosArguments& given) {
+  TRIAGE_TRY(timeout, duration_argument("--timeout", given.timeout));
+  if (timeout == Duration::zero() || timeout > longest_timeout) {
+    return Error{Errc::invalid_argument,
+                 "--timeout is " + given.timeout + "; allowed is more than 0s, at most 1d"};
+  }
   Program program;
   TRIAGE_TRY(chaos, chaos_of(given, {.kill = [&program] { program.kill(); }}));
   // Checked before anything runs, because a run cannot be repeated exactly. A schedule that is
   // replayed may be replaced by what happens.
   const OutputFile record{"--record", given.record};
   TRIAGE_TRYV(check_outputs({&record, 1}, {&given.mix, 1}));
-  TRIAGE_TRY(proxy, lab::HttpProxy::start(chaos, {.upstream = given.upstream}));
+  TRIAGE_TRY(proxy,
+             lab::HttpProxy::start(
+                 chaos, {.upstream = upstream_and_path(given.upstream).first, .timeout = timeout}));
   const auto status = program.run(given, proxy->url());
   if (!status) return report_no_program(status.error());
-  const std::uint64_t requests = proxy->requests();
+  const Counts counts{proxy->requests(), proxy->refused(), proxy->unchanged()};
   proxy.reset();
-  const std::size_t faults = chaos.injected_count();
-  std::cerr << "triage: chaos: " << faults << (faults == 1 ? " fault in " : " faults in ")
-            << requests << (requests == 1 ? " request" : " requests") << ", seed " << given.seed
-            << "\n"
-            << lab::describe(chaos.injected());
+  std::cerr << summary_of(chaos, counts, given.seed) << lab::describe(chaos.injected());
   if (!given.record.empty()) {
     TRIAGE_TRYV(write_schedule(given.record, chaos.injected()));
   }
@@ -222,6 +267,10 @@ std::function<ExitStatus()> chaos(CLI::App& arguments) {
                                     "Share of requests that meet a fault, without a mix. 0 to 1; "
                                     "default: 0.1.");
   rate->check(CLI::Range(0.0, 1.0))->excludes(mix);
+  arguments
+      .add_option("--timeout", given->timeout,
+                  "How long the program or the service may be silent. Default: 10m.")
+      ->check(not_empty());
   arguments.add_option("--record", given->record, "Writes the faults that happened to this file.")
       ->check(not_empty());
   arguments.add_option("--replay", given->replay, "Injects the faults of such a file, no others.")
@@ -231,7 +280,8 @@ std::function<ExitStatus()> chaos(CLI::App& arguments) {
   auto* upstream = arguments
                        .add_option("--upstream", given->upstream,
                                    "http://HOST:PORT that all requests go to. Then CMD finds "
-                                   "the proxy's URL in a variable, not in HTTP_PROXY.")
+                                   "the proxy's URL, with this one's path if it has any, in a "
+                                   "variable, not in HTTP_PROXY.")
                        ->check(not_empty());
   arguments.add_option("--variable", given->variable, "Name of that variable. Default: BASE_URL.")
       ->needs(upstream)

@@ -15,8 +15,8 @@
 #include "triage/version.hpp"
 
 #include <array>
-#include <fstream>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,11 +95,11 @@ void print_report(const ExperimentArguments& given, const lab::ExperimentReport&
 }
 
 Result<void> write_file(const std::string& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return Error{Errc::io, "\"" + printable(path) + "\" cannot be written"};
-  return outcome::success();
+  const auto write = [&](std::ostream& out) -> Result<void> {
+    out << text;
+    return outcome::success();
+  };
+  return write_output(path, write, Readable::as_usual);
 }
 
 Result<void> write_reports(const ExperimentArguments& given, const lab::ScriptedExperiment& what,

@@ -127,6 +127,15 @@ Result<void> write_straight(const std::string& path, const Write& write) {
   return out ? Result<void>(outcome::success()) : unwritable(path, errno);
 }
 
+// Called while there is one thread: the mask can only be read by setting it.
+mode_t usual_mode(const std::string& file) {
+  struct stat there {};
+  if (::stat(file.c_str(), &there) == 0) return there.st_mode & 07777U;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666U & ~mask;
+}
+
 }  // namespace
 
 Result<void> check_outputs(std::span<const OutputFile> files, std::span<const std::string> reads) {
@@ -149,13 +158,14 @@ Result<void> check_outputs(std::span<const OutputFile> files, std::span<const st
   return outcome::success();
 }
 
-Result<void> write_output(const std::string& path, const Write& write) {
+Result<void> write_output(const std::string& path, const Write& write, Readable readable) {
   if (is_standard_output(path)) return write(std::cout);  // As /dev/stdout.
   if (!is_regular_or_new(path)) return write_straight(path, write);
   const std::string file = without_links(path).string();
   std::string part = file + ".XXXXXX";  // Another process may be writing this file.
   const supervise::FileDescriptor made(::mkostemp(part.data(), O_CLOEXEC));
   if (!made) return unwritable(path, errno);
+  if (readable == Readable::as_usual) ::fchmod(made.get(), usual_mode(file));
   std::ofstream out(part, std::ios::binary);
   auto done = write(out);
   out.close();

@@ -4,6 +4,7 @@
 
 #include "triage/result.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <span>
@@ -25,11 +26,17 @@ struct OutputFile {
 [[nodiscard]] Result<void> check_outputs(std::span<const OutputFile> files,
                                          std::span<const std::string> reads);
 
-// The file is there with all that `write` writes, or stays as it was, and is accessible only to its
-// owner. A link leads to it; a pipe, a device and standard output are written to as they are.
-// Errors: those of `write`; Errc::io.
+// Who may read a file that was written.
+enum class Readable : std::uint8_t {
+  by_owner,
+  as_usual,  // As before, if it was there, and otherwise by the umask.
+};
+
+// The file is there with all that `write` writes, or stays as it was. A link leads to it; a pipe, a
+// device and standard output are written to as they are. Errors: those of `write`; Errc::io.
 [[nodiscard]] Result<void> write_output(const std::string& path,
-                                        const std::function<Result<void>(std::ostream&)>& write);
+                                        const std::function<Result<void>(std::ostream&)>& write,
+                                        Readable readable = Readable::by_owner);
 
 // Whether a SQLite database begins here; afterwards `in` is at its beginning.
 [[nodiscard]] bool looks_like_database(std::istream& in);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // triage chaos, run as by a user.
 #include "cli/stores.hpp"
+#include "support/wait_until.hpp"
 
 #include <fstream>
 
@@ -15,6 +16,20 @@ std::string file_with(const TempFolder& folder, const char* name, const std::str
   return path;
 }
 
+// A shell's function that sends these lines to the proxy and reads the first one of the answer.
+const std::string ask = R"(ask() {
+    exec 3<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}
+    printf '%s\r\n\r\n' "$1" >&3
+    read -r line <&3; echo "$line"; line=; exec 3>&-
+  }
+)";
+
+// Z: it has ended, and nobody has asked yet how.
+bool is_alive(const std::string& pid) {
+  const std::string stat = read_text("/proc/" + pid + "/stat");
+  return !stat.empty() && stat.find(") Z ") == std::string::npos;
+}
+
 }  // namespace
 
 TEST_CASE("chaos ends with the status of the program, and tells it where the proxy is", "[cli]") {
@@ -27,6 +42,11 @@ TEST_CASE("chaos ends with the status of the program, and tells it where the pro
                                         "API_URL", "--", "sh", "-c", "echo $API_URL"});
   CHECK(based.status == 0);
   CHECK_THAT(based.out, ContainsSubstring("http://127.0.0.1:"));
+  const Printed deeper =
+      triage_command({"chaos", "--upstream", "http://127.0.0.1:9/v1", "--variable", "API_URL", "--",
+                      "sh", "-c", "echo $API_URL"});
+  CHECK_THAT(deeper.out,
+             ContainsSubstring("http://127.0.0.1:") && Catch::Matchers::EndsWith("/v1\n"));
 }
 
 TEST_CASE("the faults that a program met are written down, and happen again", "[cli]") {
@@ -71,6 +91,21 @@ TEST_CASE("chaos says which file, which key and what is allowed", "[cli]") {
   CHECK(triage_command({"chaos", "--", folder.path().string()}).status == 126);
   CHECK(triage_command({"chaos", "--rate", "2", "--", "true"}).status == 2);
   CHECK(triage_command({"chaos", "--upstream", "ftp://x", "--", "true"}).status == 2);
+  for (const char* timeout : {"0s", "25h", "soon"}) {
+    CHECK(triage_command({"chaos", "--timeout", timeout, "--", "true"}).status == 2);
+  }
+}
+
+TEST_CASE("chaos refuses a mix of faults that no request can meet", "[cli]") {
+  const TempFolder folder;
+  const std::string none = file_with(folder, "none.json", R"({"faults": []})");
+  const Printed empty = triage_command({"chaos", "--mix", none, "--", "true"});
+  CHECK(empty.status == 2);
+  CHECK_THAT(empty.error, ContainsSubstring("none.json\": .faults is empty"));
+  const std::string outage =
+      file_with(folder, "outage.json", R"({"faults": [{"fault": "store_outage"}]})");
+  CHECK_THAT(triage_command({"chaos", "--mix", outage, "--", "true"}).error,
+             ContainsSubstring("outage.json\": .faults[0].fault is store_outage"));
 }
 
 TEST_CASE("chaos does not run anything if it could not write down what happens", "[cli]") {
@@ -111,4 +146,29 @@ TEST_CASE("a request to end reaches the program, and what happened is told", "[c
     CHECK_THAT(printed.error, ContainsSubstring("chaos: 0 faults in 0 requests"));
     CHECK(read_text(faults) == "[]\n");
   }
+}
+
+TEST_CASE("a kill reaches a program that is behind a shell", "[cli]") {
+  const TempFolder folder;
+  const std::string mix = file_with(folder, "mix.json", R"({"faults": [{"fault": "kill"}]})");
+  const std::string agent = folder.file("agent");
+  const std::string script = file_with(
+      folder, "agent.sh",
+      "echo $$ >" + agent + "\n" + ask + "ask 'GET http://x.invalid/ HTTP/1.1'\nsleep 30\n");
+  const Printed printed =
+      triage_command({"chaos", "--mix", mix, "--", "sh", "-c", "bash " + script + "; true"});
+  CHECK(printed.status == 137);
+  CHECK_THAT(printed.error, ContainsSubstring("chaos: 1 fault in 1 request"));
+  std::string pid = read_text(agent);
+  REQUIRE_FALSE(pid.empty());
+  pid.pop_back();
+  CHECK(wait_until([&] { return !is_alive(pid); }));
+}
+
+TEST_CASE("chaos counts the requests that it could not pass on", "[cli]") {
+  const Printed printed = triage_command(
+      {"chaos", "--rate", "0", "--", "bash", "-c", ask + "ask hello; ask 'GET / HTTP/1.1'"});
+  CHECK(printed.out == "HTTP/1.1 400 Bad Request\r\nHTTP/1.1 400 Bad Request\r\n");
+  CHECK_THAT(printed.error, ContainsSubstring("chaos: 0 faults in 0 requests, seed 1\n"
+                                              "triage: chaos: 2 more requests could not be read"));
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace triage;
@@ -202,4 +203,31 @@ TEST_CASE("train looks at where its model goes before it learns, and tells the s
   CHECK_THAT(full.out, ContainsSubstring("the corpus: recall"));
   CHECK_THAT(full.error, ContainsSubstring("\"/dev/full\" cannot be written"));
   for (int time = 1; time <= 2; ++time) CHECK(train(folder.file("mine.bin")).status == 0);
+}
+
+TEST_CASE("a report is replaced as a whole, and who may read it stays", "[cli][output]") {
+  namespace fs = std::filesystem;
+  const TempFolder folder;
+  const std::string experiment = make_experiment(folder);
+  const std::string report = folder.file("report.html");
+  const std::string schedule = folder.file("faults.json");
+  for (const std::string& file : {report, schedule}) {
+    std::ofstream(file) << "before";
+    fs::permissions(file, fs::perms(0444));
+    fs::create_hard_link(file, file + ".kept");
+  }
+  CHECK(triage_command({"experiment", experiment, "--store", folder.file("s.db"), "--html", report})
+            .status == 0);
+  CHECK(triage_command({"chaos", "--record", schedule, "--", "true"}).status == 0);
+  CHECK_THAT(read_text(report), ContainsSubstring("<html"));
+  CHECK(read_text(schedule) == "[]\n");
+  for (const std::string& file : {report, schedule}) {
+    CHECK(read_text(file + ".kept") == "before");  // Not written into.
+    CHECK(fs::status(file).permissions() == fs::perms(0444));
+  }
+  const std::string fresh = folder.file("fresh.json");
+  const mode_t before = ::umask(027);
+  CHECK(triage_command({"chaos", "--record", fresh, "--", "true"}).status == 0);
+  ::umask(before);
+  CHECK(fs::status(fresh).permissions() == fs::perms(0640));
 }
