@@ -9,8 +9,11 @@
 #include "programs/confirm_run.hpp"
 #include "render/output.hpp"
 #include "render/timeline.hpp"
+#include "supervise/spec/spec.hpp"
+#include "supervise/supervisor.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace triage::inline v0_1::cli {
 namespace {
@@ -18,7 +21,8 @@ namespace {
 struct ReplayArguments {
   StoreArgument where{};
   std::string policy{};
-  lab::ReplayOptions options{};
+  std::optional<int> max_attempts{};  // Empty: as the run had it.
+  std::optional<int> max_attempts_per_type{};
   ConfirmArguments confirm{};
   bool json = false;
 };
@@ -26,6 +30,28 @@ struct ReplayArguments {
 bool changes_something(const ConfirmArguments& given) {
   return given.attempt != 0 || !given.from.empty() || !given.hint.empty() || !given.set.empty() ||
          !given.answer.empty() || !given.assume.empty() || !given.command.empty();
+}
+
+// What a run of `triage run` was asked for; empty if that is damaged, or if it is no such run.
+std::optional<supervise::RunSpec> spec_of(const JournalReading& reading) {
+  if (reading.info.agent != supervise::agent_name || reading.records.empty()) return std::nullopt;
+  const auto body = reading.records.front().body();
+  if (!body || !body.value().is_object() || !body.value().contains("task")) return std::nullopt;
+  const auto spec = supervise::spec_from_json(body.value()["task"]);
+  return spec ? std::optional(spec.value()) : std::nullopt;
+}
+
+// Those of a run of `triage run`, whose limits are stored with it, and otherwise the usual ones.
+// Not its time: a replay counts that in which the run only waited, too.
+Limits limits_of(const JournalReading& reading, const ReplayArguments& given) {
+  Limits limits;
+  if (const auto spec = spec_of(reading)) {
+    limits = supervise::limits_of(*spec);
+    limits.max_elapsed = Duration::zero();
+  }
+  limits.max_attempts = given.max_attempts.value_or(limits.max_attempts);
+  limits.max_attempts_per_type = given.max_attempts_per_type.value_or(limits.max_attempts_per_type);
+  return limits;
 }
 
 ExitStatus replay_run(const ReplayArguments& given) {
@@ -46,7 +72,8 @@ ExitStatus replay_run(const ReplayArguments& given) {
   if (!document) return report(in_file(given.policy, document.error()));
   const auto reading = meant_reading(given.where);
   if (!reading) return report(reading.error());
-  const auto replay = lab::replay_policy(reading.value(), document.value().policy, given.options);
+  const auto replay = lab::replay_policy(reading.value(), document.value().policy,
+                                         {.limits = limits_of(reading.value(), given)});
   if (!replay) return report(replay.error());
   if (given.json) {
     print_json(lab::to_json(replay.value()));
@@ -63,10 +90,11 @@ std::function<ExitStatus()> replay(CLI::App& arguments) {
   declare_store(arguments, given->where, "The run.");
   arguments.add_option("--policy", given->policy, "A policy document in JSON or YAML.")
       ->check(not_empty());
-  arguments.add_option("--max-attempts", given->options.limits.max_attempts,
-                       "At most so many attempts in all. Default: 20.");
-  arguments.add_option("--max-attempts-per-type", given->options.limits.max_attempts_per_type,
-                       "At most so many after failures of one type. Default: 10.");
+  arguments.add_option("--max-attempts", given->max_attempts,
+                       "At most so many attempts in all. Default: as a run of `triage run` had "
+                       "it; 20 for others.");
+  arguments.add_option("--max-attempts-per-type", given->max_attempts_per_type,
+                       "At most so many after failures of one type. Default: likewise; 10.");
   declare_confirm(arguments, given->confirm);
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(

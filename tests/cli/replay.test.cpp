@@ -39,3 +39,26 @@ TEST_CASE("a policy with a mistake is named with its file, before anything is op
   CHECK(triage_command({"replay", folder.file("no.db"), "r", "--policy", folder.file("none.json")})
             .status == 1);
 }
+
+TEST_CASE("a run of triage run is replayed under its own limits", "[cli]") {
+  const TempFolder folder;
+  const std::string store = folder.file("runs.db");
+  const std::string policy = folder.file("policy.json");
+  std::ofstream(policy) << R"({"default": {"strategy": "retry", "max_attempts": 30}})";
+  const std::string count = folder.file("count");
+  const std::string script = "echo x >>" + count +
+                             "; echo HTTP 503 Service Unavailable >&2; [ $(wc -l <" + count +
+                             ") -ge 14 ]";
+  const Printed run = triage_command({"run", "--store", store, "--run", "patient", "--policy",
+                                      policy, "--start-ups", "30", "--", "sh", "-c", script});
+  INFO(run.error);
+  REQUIRE(run.status == 0);
+  const std::vector<std::string> replay{"replay", store, "patient", "--policy", policy, "--json"};
+  const Json same = json_of(triage_command(replay));
+  CHECK(same["decisions"].size() == 13);
+  CHECK(same["first_difference"] == nullptr);
+  CHECK(same["stops_at"] == nullptr);
+  auto limited = replay;
+  limited.insert(limited.end(), {"--max-attempts-per-type", "10"});
+  CHECK(json_of(triage_command(limited))["stops_at"] == 9);
+}
