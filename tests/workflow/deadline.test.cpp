@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Runs with a deadline: running work ends, nothing more starts.
 #include "kit.hpp"
+#include "triage/policies/backoff.hpp"
+#include "triage/policies/retry.hpp"
 #include "triage/testing/simulated_clock.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <string>
 
 using namespace triage;
 using namespace triage::workflow;
@@ -270,4 +273,66 @@ TEST_CASE("a run that keeps its failures goes on with more supersteps, or more t
   const auto done = go(50, std::chrono::hours(10));
   REQUIRE_OK(done);
   CHECK(done.value().value() == 6);
+}
+
+TEST_CASE("another attempt that would come after the deadline is made with a later one",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  FailurePolicy policy;
+  std::string failure = "503 Service Unavailable";
+  SECTION("after the policy's wait") {
+    policy.otherwise(retry({.max_attempts = 3, .delay = std::chrono::hours(2)}));
+  }
+  SECTION("after the wait that the other side asks for") {
+    policy.otherwise(retry_with_backoff({.max_attempts = 3}));
+    failure = "429 Too Many Requests; retry after 7200 seconds";
+  }
+  const bool retry_failed = GENERATE(true, false);
+  int tries = 0;
+  TaskGraph tasks("w");
+  tasks
+      .agent("ann",
+             [&](const TaskInput&, Context& context) -> Result<Json> {
+               if (++tries == 1) return context.fail({.text = failure});
+               return Json(tries);
+             })
+      .task({.id = "a", .on_failure = OnFailure::carry_on, .policy = policy})
+      .task({.id = "b", .depends_on = {"a"}});
+  const auto graph = built(tasks);
+  const auto store = memory();
+  const auto until = [&](std::chrono::hours time) {
+    WorkflowRunOptions options = within(time, clock, store);
+    options.retry_failed = retry_failed;
+    return options;
+  };
+  WorkflowRun run(graph, until(std::chrono::hours(1)));
+  const auto late = run.run(nullptr);
+  CHECK_ERRC(Errc::exhausted, late);
+  CHECK_THAT(late.error().detail, ContainsSubstring("leaves no time for another attempt"));
+  CHECK(tries == 1);
+  REQUIRE(run.stopped().value().has_value());
+  CHECK(run.stopped().value()->how == StopKind::deadline_passed);
+  const auto views = tasks.tasks(run);
+  REQUIRE_OK(views);
+  CHECK(views.value()[0].status == TaskStatus::skipped);
+  REQUIRE_OK(WorkflowRun(graph, until(std::chrono::hours(9))).resume());
+  CHECK(tries == 3);
+}
+
+TEST_CASE("an executor without another attempt left has failed, whatever the deadline",
+          "[workflow][deadline]") {
+  const auto clock = std::make_shared<testing::SimulatedClock>();
+  FailurePolicy policy;
+  policy.otherwise(retry({.max_attempts = 1}));
+  const auto graph =
+      built(WorkflowBuilder("w")
+                .executor("a", stateless([&](const int&, Context& context) -> Result<int> {
+                            clock->advance(std::chrono::hours(2));
+                            return context.fail({.text = "503 Service Unavailable"});
+                          }),
+                          {.policy = policy})
+                .start("a"));
+  WorkflowRun run(graph, within(std::chrono::hours(1), clock, memory()));
+  CHECK_ERRC(Errc::escalated, run.run(1));
+  CHECK(how_they_ran(run) == std::map<std::string, Ran>{{"a", Ran::failed}});
 }

@@ -248,6 +248,8 @@ TEST_CASE("a decision that nobody makes in time is made by the policy", "[workfl
     graph.clock->advance(std::chrono::hours(2));
     CHECK_ERRC(Errc::escalated, graph.run().resume());
     CHECK(graph.calls == 1);
+    REQUIRE_OK(graph.run().resume());  // Like after other failures, it is tried again.
+    CHECK(graph.calls == 2);
   }
 }
 

@@ -2,7 +2,11 @@
 #include "kit.hpp"
 
 #include <atomic>
+#include <functional>
+#include <stdexcept>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 using namespace triage;
@@ -344,4 +348,38 @@ TEST_CASE("a run's limit of supersteps is checked before anything runs", "[workf
                ContainsSubstring("max_supersteps is " + std::to_string(most)));
     CHECK(run.handler_calls() == 0);
   }
+}
+
+TEST_CASE("an exception is told with the name of the executor that threw it, and is evidence",
+          "[workflow][run]") {
+  const auto failed_by = [](std::function<void()> act) {
+    const auto graph = built(WorkflowBuilder("w")
+                                 .executor("planner", stateless([&](const int& n) {
+                                             act();
+                                             return n;
+                                           }))
+                                 .start("planner"));
+    auto done = WorkflowRun(graph, {}).run(1);
+    CHECK_ERRC(Errc::escalated, done);
+    REQUIRE(done.error().failure() != nullptr);
+    return std::move(done).error();
+  };
+  const auto starts = [](const std::string& text) {
+    return Catch::Matchers::StartsWith("executor \"planner\": " + text);
+  };
+  const Error boom = failed_by([] { throw std::runtime_error("boom"); });
+  CHECK_THAT(boom.detail, starts("boom"));
+  CHECK(boom.failure()->exception_type == "std::runtime_error");
+  const Error number = failed_by([] { throw 7; });
+  CHECK_THAT(number.detail, starts("an exception that is not"));
+  CHECK(number.failure()->exception_type == "int");
+  const Error bad = failed_by([] {
+    static_cast<void>(Result<int>(Error{Errc::not_found, "no plan"}).value());
+  });
+  CHECK_THAT(bad.detail, starts("no plan"));
+  const Error refused = failed_by([] {
+    throw std::system_error(std::make_error_code(std::errc::connection_refused), "connect");
+  });
+  CHECK_THAT(refused.detail, starts("connect"));
+  CHECK(refused.failure()->type() == FailureType::external_fault);
 }

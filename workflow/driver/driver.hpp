@@ -83,6 +83,10 @@ struct DriverOptions {
 [[nodiscard]] AgentOptions outer_options(std::string workflow,
                                          std::shared_ptr<CheckpointStore> store);
 
+// Why an executor is not tried again within the run's time.
+inline constexpr std::string_view no_time_for_another =
+    "the workflow's deadline leaves no time for another attempt";
+
 class Driver {
  public:
   Driver(const WorkflowBody& body, const Policies& policies, const Json& inputs, Attempt& attempt,
@@ -112,6 +116,7 @@ class Driver {
   struct Decided {
     int number = 0;                    // That were made.
     std::optional<Decision> newest{};  // Of these.
+    bool lapsed = false;               // An earlier go has failed because nobody made it.
     std::optional<Asked> open{};
   };
   struct Kept {
@@ -156,9 +161,11 @@ class Driver {
   [[nodiscard]] std::string outdated(const Delivery& delivery) const;
   [[nodiscard]] Json executor_task(const Delivery& delivery) const;
   [[nodiscard]] FailurePolicy for_the_workflow(const ExecutorOptions& own, Ended& ended);
+  [[nodiscard]] bool comes_too_late(const FailurePolicy& own, const FailureContext& failure,
+                                    RecoveryAction action) const;
   void ask_for_decision(Ended& ended, const RecoveryAction& wanted, const std::string& failure);
   [[nodiscard]] Decided decided_so_far(const Delivery& delivery) const;
-  [[nodiscard]] static bool take_decision(Ended& ended, const Decided& so_far);
+  [[nodiscard]] bool take_decision(Ended& ended, const Decided& so_far) const;
   // All that has ended so far. Once that fails nothing begins any more, and the run ends.
   [[nodiscard]] Result<void> store();
   void store_ended(Ended& ended);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Ending a workflow without a result.
 #include "driver.hpp"
+#include "thrown.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/counted.hpp"
 #include "triage/detail/joined.hpp"
@@ -75,10 +76,10 @@ Error Driver::first_failure(Driven& driven) {
   }
   Ended& first = failed_.front();
   driven.rollback = first.rollback;
-  if (first.thrown) std::rethrow_exception(first.thrown);
-  Error error = *std::move(first.error);
-  error.detail = "executor \"" + plan_.nodes[first.delivery.node].path + "\": " + error.detail;
-  if (error.code != Errc::escalated) driven.error = error;
+  Error error = first.thrown ? error_of(first.thrown, attempt_) : *std::move(first.error);
+  const std::string name = "executor \"" + plan_.nodes[first.delivery.node].path + "\"";
+  if (!error.detail.starts_with(name + " ")) error.detail = name + ": " + error.detail;
+  if (error.code != Errc::escalated && !first.thrown) driven.error = error;
   return error;
 }
 
@@ -125,7 +126,9 @@ Error Driver::budget_spent(Driven& driven) {
 
 Error Driver::deadline_passed(Driven& driven) {
   return left_over(driven, StopKind::deadline_passed,
-                   {.text = "the workflow's deadline has passed",
+                   {.text = std::string(options_.clock->now() < deadline_.value_or(TimePoint())
+                                            ? no_time_for_another
+                                            : "the workflow's deadline has passed"),
                     .type = FailureType::timeout,
                     .reason = std::string(deadline_reason)});
 }

@@ -4,9 +4,11 @@
 #include "base/digest.hpp"
 #include "base/run_catching.hpp"
 #include "driver.hpp"
+#include "run/run_machine.hpp"
 #include "schedule/router.hpp"
 #include "triage/agent.hpp"
 #include "triage/detail/joined.hpp"
+#include "triage/detail/later.hpp"
 #include "triage/detail/try.hpp"
 
 #include <set>
@@ -46,6 +48,7 @@ struct ExecutorRun {
   const Json& task;
   const ResumeOptions& options;
   bool retries;                                    // Even if it had failed before.
+  std::string_view unfinished;                     // What tells that it had not: see below.
   const bool& called;                              // Whether the executor was called.
   const std::function<bool(const Json&)>& counts;  // Whether a recorded result does.
 };
@@ -62,8 +65,9 @@ Result<Json> result_of_run(const TriageAgent<Inner>& agent, const ExecutorRun& r
   }
   if (done || run.called) return done;
   // One that has only now failed, at its limits, has not been looked at yet. Aborted and poisoned
-  // runs stay as they are, unless they are revived.
-  if (failed_before && run.retries) return agent.resume_run(run.id, run.options);
+  // runs stay as they are, unless they are revived. One that only lacked time has not failed.
+  const bool lacked_time = done.error().detail.starts_with(run.unfinished);
+  if (failed_before && (run.retries || lacked_time)) return agent.resume_run(run.id, run.options);
   // A run below it waits for a decision, which may have been made.
   const auto& waits = done.error().suspension();
   if (waits && !waits->until) return agent.resume_run(run.id, run.options);
@@ -106,11 +110,30 @@ FailurePolicy Driver::for_the_workflow(const ExecutorOptions& own, Ended& ended)
         }
         const bool rolls_back = action.kind == RecoveryAction::Kind::rollback &&
                                 own.rollback == RollbackScope::workflow;
+        if (!rolls_back && comes_too_late(*own.policy, failure, action)) {
+          ended.too_late = true;
+          return RecoveryAction::escalate(std::string(no_time_for_another));
+        }
         if (!rolls_back) return action;
         ended.rollback = std::move(action);
         return RecoveryAction::escalate("the whole workflow rolls back");
       }));
   return policy;
+}
+
+// Whether there would be another attempt if the run's deadline did not come first. A policy may
+// know that, too, and not ask for it.
+bool Driver::comes_too_late(const FailurePolicy& own, const FailureContext& failure,
+                            RecoveryAction action) const {
+  const auto until = attempt_.deadline();
+  if (!until) return false;
+  if (action.kind == RecoveryAction::Kind::escalate && failure.remaining) {
+    FailureContext unhurried = failure;
+    unhurried.remaining.reset();
+    action = own.decide(unhurried);
+  }
+  return triage::detail::reruns(action.kind) &&
+         triage::detail::later(options_.clock->now(), action.delay) >= *until;
 }
 
 // Stored before the executor's run ends: if the process died in between, the delivery would be
@@ -152,17 +175,21 @@ Driver::Decided Driver::decided_so_far(const Delivery& delivery) const {
     }
     ++so_far.number;
     so_far.newest = decision_from(*asked, answer->second);
+    so_far.lapsed =
+        answer->second.expired && before_.contains(std::string(answer_prefix) + asked->id);
   }
 }
 
-// True if the delivery must not be tried: no decision has been made yet, or it was negative.
-bool Driver::take_decision(Ended& ended, const Decided& so_far) {
+// True if the delivery must not be tried: no decision has been made yet, or it was negative. That
+// nobody decided in time is a failure like others, which is retried when the run goes on.
+bool Driver::take_decision(Ended& ended, const Decided& so_far) const {
   if (so_far.open) {
     ended.asked = {*so_far.open};
     ended.status = Status::parked;
     return true;
   }
   if (!so_far.newest || so_far.newest->retries) return false;
+  if (so_far.lapsed && (options_.retry_failed || options_.revive)) return false;
   ended.status = Status::failed;
   ended.error = so_far.newest->error;
   return true;
@@ -271,10 +298,10 @@ void Driver::call_under_policy(Ended& ended) {
   const std::function<bool(const Json&)> counts = [&](const Json& left) {
     return is_result(ended.delivery, left);
   };
-  Result<Json> done =
-      options_.store
-          ? result_of_run(agent, {*options_.store, id, task, options, retries, called, counts})
-          : agent.run(task, options.run);
+  Result<Json> done = options_.store
+                          ? result_of_run(agent, {*options_.store, id, task, options, retries,
+                                                  no_time_for_another, called, counts})
+                          : agent.run(task, options.run);
   take_result(ended, called, std::move(done));  // Only now is it known whether it was called.
 }
 
