@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <cctype>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -26,6 +27,7 @@ struct Target {
   std::string body{};
   std::size_t most = 0;
   bool too_long = false;
+  std::vector<std::pair<std::string, std::string>> headers{};
 };
 
 std::size_t take_body(char* data, std::size_t, std::size_t size, void* argument) {
@@ -39,6 +41,32 @@ std::size_t take_body(char* data, std::size_t, std::size_t size, void* argument)
   } catch (const std::exception&) {  // No exception may pass through C code.
     target.too_long = true;
     return 0;
+  }
+  return size;
+}
+
+bool says_when(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.starts_with("retry-after") || name.find("ratelimit") != std::string::npos ||
+         name.find("rate-limit") != std::string::npos;
+}
+
+std::size_t take_header(char* data, std::size_t, std::size_t size, void* argument) {
+  constexpr std::size_t most_headers = 64;
+  auto& headers = static_cast<Target*>(argument)->headers;
+  try {
+    std::string_view line(data, size);
+    if (line.starts_with("HTTP/")) headers.clear();  // Of an answer such as "100 Continue".
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || headers.size() == most_headers) return size;
+    std::string name(line.substr(0, colon));
+    if (!says_when(name)) return size;
+    line.remove_prefix(std::min(line.find_first_not_of(" \t", colon + 1), size));
+    line = line.substr(0, line.find_last_not_of(" \t\r\n") + 1);
+    headers.emplace_back(std::move(name), line);
+  } catch (const std::exception&) {  // No exception may pass through C code.
+    return size;
   }
   return size;
 }
@@ -102,6 +130,8 @@ void set_up(CURL* easy, const HttpPost& request, curl_slist* headers, Target& ta
   curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &take_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &target);
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &take_header);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &target);
 }
 
 std::string problem_of(CURLcode code, const HttpPost& request, const Target& target) {
@@ -166,6 +196,7 @@ HttpAnswer post(const HttpPost& request) {
   answer.problem = problem_of(code, request, target);
   answer.maybe_served = !never_arrived(code);
   answer.body = std::move(target.body);
+  answer.headers = std::move(target.headers);
   return answer;
 }
 

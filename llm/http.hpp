@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace triage::inline v0_1::detail {
@@ -26,6 +27,8 @@ struct HttpPost {
 struct HttpAnswer {
   int status = 0;  // 0: no response.
   std::string body{};
+  // Those that say when to come back: Retry-After, and when a rate limit is reset.
+  std::vector<std::pair<std::string, std::string>> headers{};
   std::string problem{};      // Our own wording; empty if the complete response arrived.
   bool maybe_served = false;  // The server may have received the request.
 };

@@ -21,6 +21,7 @@
 #include "workflows/workflow_file.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -48,6 +49,7 @@ struct WorkflowRunArguments {
   std::string redact = "common";
   bool json = false;
   bool check = false;
+  bool revive = false;
 };
 
 struct Prepared {
@@ -78,12 +80,23 @@ Result<Json> inputs_of(const WorkflowRunArguments& given, const WorkflowFile& fi
   return outcome::success(std::move(inputs));
 }
 
+// Also the keys of the file's endpoints, whatever their variables' names.
+std::vector<std::string> secrets_of(const WorkflowFile& file) {
+  std::vector<std::string> secrets = supervise::secrets_of_environment();
+  for (const auto& [name, agent] : file.agents) {
+    if (agent.key_env.empty()) continue;
+    const char* key = std::getenv(agent.key_env.c_str());  // NOLINT(concurrency-mt-unsafe)
+    if (key != nullptr) secrets.emplace_back(key);
+  }
+  return secrets;
+}
+
 Result<Prepared> prepare(const WorkflowRunArguments& given) {
   Prepared all;
-  const auto redactor = std::make_shared<supervise::RunRedactor>();
+  TRIAGE_TRY(file, read_workflow_file(given.file));
+  const auto redactor = std::make_shared<supervise::RunRedactor>(secrets_of(file));
   TRIAGE_TRYV(redactor->set({.redact = given.redact}));
   all.redactor = redactor;
-  TRIAGE_TRY(file, read_workflow_file(given.file));
   std::error_code failed;
   const auto folder = std::filesystem::absolute(given.file, failed).parent_path();
   // Without a place for it nothing is run; whoever opens it tells why.
@@ -96,8 +109,12 @@ Result<Prepared> prepare(const WorkflowRunArguments& given) {
   const AgentWorks& works = works_made.value();
   TRIAGE_TRY(inputs, inputs_of(given, file));
   all.file = std::move(file);
-  if (all.has_tasks()) all.graph = graph_of(all.file, telling_works(works));
-  auto built = all.has_tasks() ? all.graph.build() : workflow_of(all.file, works);
+  const OnRetry on_retry = [redactor](const std::string& path, const std::string& failure,
+                                      Duration wait) {
+    tell_retry(path, failure, wait, *redactor);
+  };
+  if (all.has_tasks()) all.graph = graph_of(all.file, telling_works(works), on_retry);
+  auto built = all.has_tasks() ? all.graph.build() : workflow_of(all.file, works, on_retry);
   if (!built) {
     return Error{built.error().code, printable(given.file) + ": " + built.error().detail};
   }
@@ -159,6 +176,13 @@ void print_outputs(const Result<workflow::WorkflowResult>& done, const RunId& ru
   if (!pending.empty()) print_requests(pending);
 }
 
+using Pending = std::vector<workflow::PendingRequest>;
+
+Pending::const_iterator find_request(const Pending& pending, const std::string& id) {
+  return std::find_if(pending.begin(), pending.end(),
+                      [&](const workflow::PendingRequest& one) { return one.id == id; });
+}
+
 // Without those that were given before: a command that was killed may be repeated.
 Result<Json> new_answers(const std::vector<std::string>& given, const workflow::WorkflowRun& run) {
   TRIAGE_TRY(answers, object_of("--answer", given));
@@ -174,16 +198,17 @@ Result<Json> new_answers(const std::vector<std::string>& given, const workflow::
   return outcome::success(std::move(fresh));
 }
 
-// None of several is taken if one of them answers nothing, or is of another type: what looks wrong
-// is given first, for the run to refuse.
+// None of several is taken if one of them answers nothing, comes too late, or is of another type:
+// what looks wrong is given first, for the run to refuse.
 Result<void> give_answers(const WorkflowRunArguments& given, workflow::WorkflowRun& run) {
   if (given.answers.empty()) return outcome::success();
   TRIAGE_TRY(answers, new_answers(given.answers, run));
   TRIAGE_TRY(pending, run.pending_requests());
+  const WallTime now = real_clock()->wall_now();
   const auto fits = [&](const std::string& request, const Json& answer) {
-    return std::any_of(pending.begin(), pending.end(), [&](const auto& one) {
-      return one.id == request && fits_answer(answer, one.port);
-    });
+    const auto found = find_request(pending, request);
+    return found != pending.end() && fits_answer(answer, found->port) &&
+           (!found->expires || now < *found->expires);
   };
   std::string taken;
   for (const bool fitting : {false, true}) {
@@ -231,7 +256,7 @@ void print_check(const WorkflowRunArguments& given, const Prepared& prepared) {
 
 // What an executor did wrong, such as a message for nobody, is a failure of the run, not of the
 // command that began it.
-Error as_told(Error error) {
+Error as_of_run(Error error) {
   const bool is_refusal = error.code == Errc::conflict || error.code == Errc::invalid_argument;
   if (is_refusal && error.failure()) error.code = Errc::escalated;
   return error;
@@ -241,6 +266,19 @@ Error as_told(Error error) {
 std::string in_one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
+}
+
+// Why the run has not finished, and what can be done about it. That a limit was reached, or that
+// the run's process died too often, is not the command's mistake either.
+ExitStatus tell_end(const GivenRun& command, const Prepared& prepared, Error error,
+                    CheckpointStore& store, const Pending& pending) {
+  error = as_of_run(std::move(error));
+  const std::string next = how_to_go_on(command, prepared.file, error, store, pending);
+  if (!next.empty()) warn(next);
+  const bool poisoned = is_poisoned(store, command.run);
+  const std::string why = poisoned ? error.detail : said(error);  // Its advice is for programs.
+  if (poisoned || error.code == Errc::exhausted) error.code = Errc::escalated;
+  return report({error.code, prepared.redactor->text(in_one_line(why))});
 }
 
 ExitStatus run_file(const WorkflowRunArguments& given) {
@@ -270,6 +308,7 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
       {.run_id = id,
        .store = store.value(),
        .threads = given.threads,
+       .revive = given.revive,
        .stop_token = end.get_token(),
        .observer = observe(tell_lost_store),
        .on_event = [&redactor, tasks = prepared.value().has_tasks()](const auto& event) {
@@ -290,11 +329,7 @@ ExitStatus run_file(const WorkflowRunArguments& given) {
     print_tasks(tasks.value(), id, *redactor, given.json);
   }
   if (done) return ExitStatus::done;
-  const Error error = as_told(done.error());
-  const std::string next =
-      how_to_go_on(command, prepared.value().file, error, *store.value(), pending);
-  if (!next.empty()) warn(next);
-  return report({error.code, redactor->text(in_one_line(said(error)))});
+  return tell_end(command, prepared.value(), done.error(), *store.value(), pending);
 }
 
 }  // namespace
@@ -327,6 +362,9 @@ std::function<ExitStatus()> workflow_run(CLI::App& arguments) {
           "What is removed from the failures and steps of agents, before they are stored or "
           "told: common (the default, as of triage run), none.")
       ->check(CLI::IsMember({"common", "none"}));
+  arguments.add_flag("--revive", given->revive,
+                     "Go on with a run that was aborted, or poisoned: whose process died again and "
+                     "again.");
   arguments.add_flag("--check", given->check, "Only say whether the file is sound.");
   arguments.add_flag("--json", given->json, "Print one JSON document.");
   arguments.footer(

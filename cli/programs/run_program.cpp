@@ -68,22 +68,34 @@ Result<Child> start(const ProgramRun& run, Pipes& pipes) {
   return outcome::success(std::move(child));
 }
 
-// Writes and reads until the program closes its output. False if it must be killed.
+// It is not reaped: its number stays its group's.
+bool has_ended(pid_t pid) {
+  siginfo_t ended{};
+  const int found = ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT | WNOHANG);
+  return found == 0 ? ended.si_pid == pid : errno != EINTR;
+}
+
+// Writes and reads until the program closes its output, or ends: what it has left running may keep
+// its output open. False if it must be killed.
 class Talk {
  public:
-  Talk(const ProgramRun& run, Pipes& pipes, ProgramEnd& end)
-      : run_(run), pipes_(pipes), end_(end) {}
+  Talk(const ProgramRun& run, pid_t pid, Pipes& pipes, ProgramEnd& end)
+      : run_(run), pid_(pid), pipes_(pipes), end_(end) {}
 
   bool until_it_is_silent() {
     if (run_.in.empty()) pipes_.in.write.close();
-    while (pipes_.out.read || pipes_.error.read) {
+    for (int left = most_blocks_left; (pipes_.out.read || pipes_.error.read) && left > 0;) {
+      const bool ended = has_ended(pid_);
+      if (ended) --left;
       end_.too_much = end_.out.size() > most_output;
       if (run_.stop.stop_requested() || end_.too_much) return false;
       if (run_.until && std::chrono::steady_clock::now() >= *run_.until) return false;
       std::array<pollfd, 3> files{pollfd{pipes_.out.read.get(), POLLIN, 0},
                                   pollfd{pipes_.error.read.get(), POLLIN, 0},
                                   pollfd{pipes_.in.write.get(), POLLOUT, 0}};
-      if (::poll(files.data(), files.size(), poll_milliseconds) < 0 && errno != EINTR) return false;
+      const int ready = ::poll(files.data(), files.size(), ended ? 0 : poll_milliseconds);
+      if (ready < 0 && errno != EINTR) return false;
+      if (ended && (files[0].revents | files[1].revents) == 0) break;
       if (files[0].revents != 0) take(pipes_.out, end_.out);
       if (files[1].revents != 0) take(pipes_.error, end_.error_tail);
       if (files[2].revents != 0) give();
@@ -95,6 +107,8 @@ class Talk {
   }
 
  private:
+  static constexpr int most_blocks_left = 32;  // More than the largest pipe holds.
+
   static void take(Pipe& from, std::string& to) {
     std::array<char, 65'536> block{};
     const ssize_t got = ::read(from.read.get(), block.data(), block.size());
@@ -114,22 +128,20 @@ class Talk {
   }
 
   const ProgramRun& run_;
+  const pid_t pid_;
   Pipes& pipes_;
   ProgramEnd& end_;
   std::size_t given_ = 0;
 };
 
-// A program may close its output and go on. It is not reaped: its number stays its group's.
+// A program may close its output and go on.
 bool ends_in_time(const ProgramRun& run, pid_t pid) {
-  for (;;) {
-    siginfo_t ended{};
-    const int found = ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT | WNOHANG);
-    if (found == 0 && ended.si_pid == pid) return true;
-    if (found < 0 && errno != EINTR) return true;
+  while (!has_ended(pid)) {
     if (run.stop.stop_requested()) return false;
     if (run.until && std::chrono::steady_clock::now() >= *run.until) return false;
     ::poll(nullptr, 0, 10);
   }
+  return true;
 }
 
 // Makes writing to a closed pipe an error instead of the end of this process.
@@ -160,7 +172,8 @@ Result<ProgramEnd> run_program(const ProgramRun& run) {
   TRIAGE_TRY(child, start(run, pipes));
   const QuietPipes quiet;
   ProgramEnd end;
-  end.killed = !Talk(run, pipes, end).until_it_is_silent() || !ends_in_time(run, child.pid());
+  end.killed =
+      !Talk(run, child.pid(), pipes, end).until_it_is_silent() || !ends_in_time(run, child.pid());
   if (end.killed) ::kill(-child.pid(), SIGKILL);
   int status = 0;
   while (::waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) continue;

@@ -34,7 +34,8 @@ Result<RunInfo> supervised_run(CheckpointStore& store, const RunId& given) {
                    " \"" + printable(found.agent) +
                    "\", not of `triage run`: only its own program can go on with it" +
                    (is_workflow ? ", or, if that is a file, `triage workflow run FILE --run " +
-                                      shell_word(found.id) + "`"
+                                      shell_word(found.id) +
+                                      (found.status == RunStatus::poisoned ? " --revive`" : "`")
                                 : "")};
 }
 

@@ -26,6 +26,10 @@ std::vector<std::string> inputs_as_given(const WorkflowFile& file, Json recorded
   return pairs_of(recorded);
 }
 
+bool needs_reviving(RunStatus status) {
+  return status == RunStatus::poisoned || status == RunStatus::aborted;
+}
+
 bool knows_all(const WorkflowFile& file, const Json& recorded) {
   for (const auto& [key, value] : recorded.items()) {
     if (!file.inputs.contains(key)) return false;
@@ -37,11 +41,20 @@ bool knows_all(const WorkflowFile& file, const Json& recorded) {
 
 std::string command_of(const GivenRun& given) { return command(given, given.inputs); }
 
+bool is_poisoned(CheckpointStore& store, const RunId& run) {
+  const auto info = store.run(run);
+  return info && info.value().status == RunStatus::poisoned;
+}
+
 std::string how_to_go_on(const GivenRun& given, const WorkflowFile& file, const Error& error,
                          CheckpointStore& store,
                          const std::vector<workflow::PendingRequest>& pending) {
-  if (!store.run(given.run)) return {};  // The id is none, for example.
+  const auto info = store.run(given.run);
+  if (!info) return {};  // The id is none, for example.
   if (error.code == Errc::busy) return {};
+  if (needs_reviving(info.value().status)) {
+    return "to go on: " + command(given, given.inputs) + " --revive";
+  }
   if (error.code == Errc::exhausted) {
     return "raise max_supersteps in " + given.file +
            "; then go on: " + command(given, given.inputs);

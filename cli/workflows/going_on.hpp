@@ -23,6 +23,9 @@ struct GivenRun {
 // That command again, without answers.
 [[nodiscard]] std::string command_of(const GivenRun& given);
 
+// Whether its process has died again and again: only `--revive` goes on with it.
+[[nodiscard]] bool is_poisoned(CheckpointStore& store, const RunId& run);
+
 // A sentence with the command that continues the run, or with what the run needs instead; empty if
 // nothing was begun. pending: what the run asks.
 [[nodiscard]] std::string how_to_go_on(const GivenRun& given, const WorkflowFile& file,

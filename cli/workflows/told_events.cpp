@@ -5,6 +5,7 @@
 #include "render/output.hpp"
 #include "triage/detail/joined.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -79,6 +80,14 @@ void tell_task(const WorkflowEvent& event, const Redactor& redactor) {
     return tell(to_string(WorkflowEventKind::executor_completed), event.executor, "has finished");
   }
   if (event.kind != WorkflowEventKind::executor_completed) tell_event(event, redactor);
+}
+
+void tell_retry(const std::string& path, const std::string& failure, Duration wait,
+                const Redactor& redactor) {
+  tell("attempt_failed", path,
+       "failed, and is tried again in " +
+           short_duration(std::chrono::ceil<std::chrono::milliseconds>(wait)) + ": " +
+           redactor.text(failure));
 }
 
 void tell_lost_store(const Event& event) {

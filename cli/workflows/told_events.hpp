@@ -3,6 +3,7 @@
 // What `triage workflow run` tells while it runs, at once and on standard error: standard output is
 // for results.
 
+#include "triage/clock.hpp"
 #include "triage/observer.hpp"
 #include "triage/redaction.hpp"
 #include "triage/result.hpp"
@@ -23,6 +24,9 @@ void tell_event(const workflow::WorkflowEvent& event, const Redactor& redactor);
 // Of tasks: one that is left out because of another is a delivery like any other, but nobody has
 // worked on it. Who works on one is of telling_works().
 void tell_task(const workflow::WorkflowEvent& event, const Redactor& redactor);
+// That a task or executor has failed and is tried again after a wait.
+void tell_retry(const std::string& path, const std::string& failure, Duration wait,
+                const Redactor& redactor);
 // The same works, which tell that a task begins: once, however often they try.
 [[nodiscard]] AgentWorks telling_works(AgentWorks works);
 

@@ -14,6 +14,7 @@
 #endif
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 namespace triage::inline v0_1::cli {
@@ -59,9 +60,29 @@ Error fail(Context& context, const Redactor& redactor, Failure failure) {
   return context.fail(std::move(failure));
 }
 
+bool is_out_of_time(const Context& context) {
+  const auto until = context.deadline();
+  return until && real_clock()->now() >= *until;
+}
+
 // Who is cut off by an abort has not failed: it begins again when the run goes on.
-bool is_cut_off(const Context& context) { return context.stop_token().stop_requested(); }
+bool is_cut_off(const Context& context) {
+  return context.stop_token().stop_requested() && !is_out_of_time(context);
+}
 Error cut_off() { return {Errc::cancelled, "the agent was stopped at its work"}; }
+
+// How a command's failure is told.
+std::string text_of(const ProgramEnd& end) {
+  std::string tail = end.error_tail;
+  tail.erase(tail.find_last_not_of(" \t\r\n") + 1);
+  if (end.killed) {
+    const std::string killed = "the command was killed";
+    return tail.empty() ? killed : killed + "; its standard error ended with: " + tail;
+  }
+  const std::string status = std::to_string(end.status);
+  if (tail.empty()) return "the command exited with status " + status;
+  return tail + " (exit status " + status + ")";
+}
 
 // What all commands of a file are run with.
 struct CommandSetting {
@@ -98,13 +119,7 @@ Result<Json> run_command(const AgentSpec& spec, const CommandSetting& setting,
          .type = FailureType::schema_mismatch,
          .reason = "output_too_large"});
   }
-  if (end.killed) return context.fail({.text = "the command was killed: it took too long"});
-  if (end.status != 0) {
-    return fail(context, redactor,
-                {.text = end.error_tail.empty()
-                             ? "the command exited with status " + std::to_string(end.status)
-                             : end.error_tail});
-  }
+  if (end.killed || end.status != 0) return fail(context, redactor, {.text = text_of(end)});
   auto out = exact_json(end.out);
   if (!out) {
     return context.fail({.text = "the command's output would not be kept as it is: " +
@@ -136,22 +151,45 @@ Json request_body(const AgentSpec& spec, const TaskInput& task, const std::strin
   return body;
 }
 
+// Null if the member is missing.
+Json member(const Json& answer, const char* pointer) {
+  try {
+    return answer.at(Json::json_pointer(pointer));
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+// Why an answer is not all that the model had to say.
+std::optional<Failure> cut_short(const Json& answer) {
+  const Json why = member(answer, "/choices/0/finish_reason");
+  if (why == "length") {
+    return Failure{.text =
+                       "the endpoint cut the answer off: it is longer than max_tokens, or than "
+                       "the model allows",
+                   .type = FailureType::context_overflow,
+                   .reason = "output_truncated"};
+  }
+  if (why == "content_filter") {
+    return Failure{.text = "the endpoint's content filter has withheld the answer",
+                   .type = FailureType::refused,
+                   .reason = "policy"};
+  }
+  return std::nullopt;
+}
+
 // The model's text. Anything else is a failure with the endpoint's response.
 Result<Json> content_of(const std::string& body, const Redactor& redactor, Context& context) {
   const Json answer = Json::parse(body, nullptr, false);
-  Json content;
-  try {
-    content = answer.at(Json::json_pointer("/choices/0/message/content"));
-  } catch (const std::exception&) {  // The member is missing.
-    content = nullptr;
+  if (const auto usage = triage::detail::usage_in(LlmProtocol::openai, answer)) {
+    context.record_usage(*usage);
   }
-  if (!content.is_string()) {
+  if (auto failure = cut_short(answer)) return context.fail(*std::move(failure));
+  Json content = member(answer, "/choices/0/message/content");
+  if (!content.is_string() || content == "") {
     return context.fail({.text = "the endpoint's answer has no text: " + beginning(body, redactor),
                          .type = FailureType::schema_mismatch,
                          .reason = "no_content"});
-  }
-  if (const auto usage = triage::detail::usage_in(LlmProtocol::openai, answer)) {
-    context.record_usage(*usage);
   }
   context.record_step({.action = "ask the model", .llm_output = content.get<std::string>()});
   return outcome::success(std::move(content));
@@ -175,13 +213,17 @@ Result<Json> ask_endpoint(const AgentSpec& spec, const Json& defaults, const Red
   const triage::detail::HttpAnswer answer = triage::detail::post(request);
   const bool answered = answer.problem.empty() && answer.status / 100 == 2;
   if (!answered && is_cut_off(context)) return cut_off();
+  if (!answered && is_out_of_time(context)) {
+    return context.fail({.text = "the endpoint has not answered in full"});
+  }
   if (answer.status == 0 || !answer.problem.empty()) {
     return fail(context, redactor, {.text = answer.problem});
   }
   if (answer.status / 100 != 2) {
     std::string text = answer.body.substr(0, 4096);
     if (text.empty()) text = "the endpoint answered with status " + std::to_string(answer.status);
-    return fail(context, redactor, {.text = std::move(text), .http_status = answer.status});
+    return fail(context, redactor,
+                {.text = std::move(text), .http_status = answer.status, .headers = answer.headers});
   }
   return content_of(answer.body, redactor, context);
 }

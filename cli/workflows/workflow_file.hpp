@@ -89,7 +89,7 @@ void check_ids(DocumentReader& reader, const std::vector<std::string>& ids,
 [[nodiscard]] Result<WorkflowFile> parse_workflow_file(std::string_view text,
                                                        const std::string& folder);
 
-// Derives versions, policies and timeouts of tasks and executors from their agents.
+// Derives versions and timeouts of tasks and executors from their agents.
 void complete(WorkflowFile& file);
 
 // Errors: the same, each line with the file's name; those of read_text_file.
@@ -109,11 +109,17 @@ using AgentWorks = std::map<std::string, AgentWork, std::less<>>;
 [[nodiscard]] std::string with_inputs(const std::string& text, const Json& defaults,
                                       const workflow::Context& context);
 
+// Called when a task or executor is tried again: which one, why, and after which wait.
+using OnRetry =
+    std::function<void(const std::string& path, const std::string& failure, Duration wait)>;
+
 // The task graph of a file with tasks.
-[[nodiscard]] workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works);
+[[nodiscard]] workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works,
+                                           const OnRetry& on_retry = {});
 // The workflow of a file with executors. An executor's agent receives the message as context, under
 // "message". Errors: Errc::invalid_argument, see WorkflowBuilder::build.
 [[nodiscard]] Result<workflow::Workflow> workflow_of(const WorkflowFile& file,
-                                                     const AgentWorks& works);
+                                                     const AgentWorks& works,
+                                                     const OnRetry& on_retry = {});
 
 }  // namespace triage::inline v0_1::cli

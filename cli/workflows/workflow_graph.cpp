@@ -6,7 +6,8 @@
 #include "triage/detail/fnv1a.hpp"
 #include "triage/detail/joined.hpp"
 #include "triage/detail/try.hpp"
-#include "triage/policies/retry.hpp"
+#include "triage/limits.hpp"
+#include "triage/policies/backoff.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -70,6 +71,17 @@ auto handler_of(const FileExecutor& executor, AgentWork work) {
       });
 }
 
+// A number as it was given: a double would change whole numbers.
+struct NumberAnswer {
+  static constexpr const char* message_type = "number";
+  Json value{};
+};
+void from_json(const Json& json, NumberAnswer& answer) {
+  if (!json.is_number()) workflow::detail::no_number(json, "a number");
+  answer.value = json;
+}
+void to_json(Json& json, const NumberAnswer& answer) { json = answer.value; }
+
 // Asks with the answer type that the port's name implies.
 template <class Answer>
 std::optional<Json> ask(const FileExecutor& executor, const Json& question, Context& context) {
@@ -91,7 +103,8 @@ auto question_of(const FileExecutor& executor, const Json& defaults) {
     Json question{{"question", with_inputs(executor.ask, defaults, context)}};
     if (!message.is_null()) question["message"] = message;
     const auto answer = executor.answer == "text" ? ask<std::string>(executor, question, context)
-                        : executor.answer == "number"  ? ask<double>(executor, question, context)
+                        : executor.answer == "number"
+                            ? ask<NumberAnswer>(executor, question, context)
                         : executor.answer == "boolean" ? ask<bool>(executor, question, context)
                                                        : ask<Json>(executor, question, context);
     return outcome::success(*answer);
@@ -129,11 +142,6 @@ void complete(const WorkflowFile& file, FileGraph& graph) {
 }  // namespace
 
 void complete(WorkflowFile& file) {
-  if (file.attempts > 1) {
-    FailurePolicy again;
-    again.otherwise(retry({.max_attempts = file.attempts}));
-    for (workflow::Task& task : file.tasks) task.policy = again;
-  }
   for (workflow::Task& task : file.tasks) {
     const AgentSpec& agent = file.agents.find(task.assignee)->second;
     task.version = version_of(task.description, agent);
@@ -142,14 +150,58 @@ void complete(WorkflowFile& file) {
   complete(file, file.graph);
 }
 
-workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works) {
-  workflow::TaskGraph graph(file.id, {.checkpoints = file.checkpoints});
+namespace {
+
+std::optional<FailurePolicy> policy_of(int attempts, const std::string& path,
+                                       const OnRetry& on_retry) {
+  if (attempts <= 1) return std::nullopt;
+  Strategy again = retry_with_backoff({.max_attempts = attempts});
+  std::string description = again.description();
+  FailurePolicy policy;
+  policy.otherwise(Strategy(
+      std::move(description),
+      [path, on_retry, again = std::move(again)](const FailureContext& failure) {
+        RecoveryAction action = again(failure);
+        const bool retries = action.kind == RecoveryAction::Kind::retry;
+        if (retries && on_retry) on_retry(path, failure.text, action.delay);
+        return action;
+      },
+      attempts));
+  return policy;
+}
+
+// Empty: the usual ones allow so many attempts.
+std::optional<Limits> limits_of(int attempts) {
+  Limits limits;
+  if (attempts <= limits.max_attempts_per_type) return std::nullopt;
+  limits.max_attempts_per_type = attempts;
+  limits.max_attempts = std::max(limits.max_attempts, 2 * attempts);
+  return limits;
+}
+
+}  // namespace
+
+workflow::TaskGraph graph_of(const WorkflowFile& file, const AgentWorks& works,
+                             const OnRetry& on_retry) {
+  workflow::TaskGraph graph(
+      file.id, {.checkpoints = file.checkpoints, .defaults = {.limits = limits_of(file.attempts)}});
   for (const auto& [name, work] : works) graph.agent(name, work);
-  for (const workflow::Task& task : file.tasks) graph.task(task);
+  for (workflow::Task task : file.tasks) {
+    task.policy = policy_of(file.attempts, task.id, on_retry);
+    graph.task(std::move(task));
+  }
   return graph;
 }
 
 namespace {
+
+// What all executors of a file are made of. scope: of nested ones, "outer/".
+struct Making {
+  const WorkflowFile& file;
+  const AgentWorks& works;
+  const OnRetry& on_retry;
+  std::string scope{};
+};
 
 // Several edges may lead to one executor under different conditions, of which the name has the
 // beginning.
@@ -176,21 +228,20 @@ void add_edge(WorkflowBuilder& builder, const FileEdge& edge, std::map<std::stri
   }
 }
 
-Result<void> add_executor(WorkflowBuilder& builder, const FileExecutor& one,
-                          const WorkflowFile& file, const AgentWorks& works);
+Result<void> add_executor(WorkflowBuilder& builder, const FileExecutor& one, const Making& making);
 
 Result<workflow::Workflow> built(WorkflowBuilder builder, const FileGraph& graph,
-                                 const WorkflowFile& file, const AgentWorks& works) {
+                                 const Making& making) {
   const auto asks = [&](const char* answer) {
     return std::any_of(graph.executors.begin(), graph.executors.end(),
                        [&](const FileExecutor& one) { return one.answer == answer; });
   };
   if (asks("json")) builder.port<Json>("json");
   if (asks("text")) builder.port<std::string>("text");
-  if (asks("number")) builder.port<double>("number");
+  if (asks("number")) builder.port<NumberAnswer>("number");
   if (asks("boolean")) builder.port<bool>("boolean");
   for (const FileExecutor& one : graph.executors) {
-    TRIAGE_TRYV(add_executor(builder, one, file, works));
+    TRIAGE_TRYV(add_executor(builder, one, making));
   }
   for (const std::string& start : graph.start) builder.start(start);
   std::map<std::string, int> known;
@@ -198,10 +249,12 @@ Result<workflow::Workflow> built(WorkflowBuilder builder, const FileGraph& graph
   return builder.build();
 }
 
-Result<void> add_executor(WorkflowBuilder& builder, const FileExecutor& one,
-                          const WorkflowFile& file, const AgentWorks& works) {
+Result<void> add_executor(WorkflowBuilder& builder, const FileExecutor& one, const Making& making) {
+  const WorkflowFile& file = making.file;
+  const std::string path = making.scope + one.id;
   if (one.inside) {
-    auto inside = built(WorkflowBuilder(one.id), *one.inside, file, works);
+    auto inside = built(WorkflowBuilder(one.id), *one.inside,
+                        {file, making.works, making.on_retry, path + "/"});
     if (!inside) return Error{inside.error().code, one.id + ": " + inside.error().detail};
     builder.executor(one.id, std::move(inside).value());
     return outcome::success();
@@ -211,22 +264,23 @@ Result<void> add_executor(WorkflowBuilder& builder, const FileExecutor& one,
     return outcome::success();
   }
   const AgentSpec& agent = file.agents.find(one.agent)->second;
-  ExecutorOptions options{.version = one.version, .timeout = agent.timeout};
-  if (file.attempts > 1) {
-    options.policy.emplace();
-    options.policy->otherwise(retry({.max_attempts = file.attempts}));
-  }
-  builder.executor(one.id, handler_of(one, works.find(one.agent)->second), std::move(options));
+  ExecutorOptions options{.version = one.version,
+                          .policy = policy_of(file.attempts, path, making.on_retry),
+                          .timeout = agent.timeout,
+                          .limits = limits_of(file.attempts)};
+  builder.executor(one.id, handler_of(one, making.works.find(one.agent)->second),
+                   std::move(options));
   return outcome::success();
 }
 
 }  // namespace
 
-Result<workflow::Workflow> workflow_of(const WorkflowFile& file, const AgentWorks& works) {
+Result<workflow::Workflow> workflow_of(const WorkflowFile& file, const AgentWorks& works,
+                                       const OnRetry& on_retry) {
   return built(WorkflowBuilder(file.id, {.max_supersteps = file.graph.max_supersteps,
                                          .deliver_inputs = false,
                                          .checkpoints = file.checkpoints}),
-               file.graph, file, works);
+               file.graph, {file, works, on_retry});
 }
 
 }  // namespace triage::inline v0_1::cli

@@ -150,3 +150,93 @@ edges: [{from: a, to: [b, c], select: next}]
                                    ContainsSubstring("to go on: triage workflow run"));
   }
 }
+
+TEST_CASE("a poisoned run says how it goes on, and goes on so", "[cli][workflow]") {
+  const Place place;
+  const std::string log = place.file("log");
+  const std::string file = place.write(
+      "dies.yaml",
+      R"(workflow: dies
+agents: {slow: {command: [sh, -c, 'cat > /dev/null; echo ran >> )" +
+          log + R"(; n=0; while [ ! -e )" + log +
+          R"(.go ]; do n=$((n + 1)); [ $n -le 1000 ] || exit 9; sleep 0.01; done; echo 1']}}
+tasks: [{id: a, description: d}]
+)");
+  run_program({"/bin/sh", "-c",
+               R"sh(i=0
+while [ $i -lt 5 ]; do
+  i=$((i + 1))
+  "$0" workflow run "$1" --store "$2" --run one > /dev/null 2>&1 & pid=$!
+  n=0
+  while [ "$(cat "$3" 2> /dev/null | wc -l)" -lt $i ] && [ $n -lt 1000 ] && kill -0 $pid; do
+    n=$((n + 1)); sleep 0.01
+  done
+  kill -9 $pid; wait $pid
+done)sh",
+               TRIAGE_COMMAND, file, place.file("runs.db"), log});
+  place.write("log.go", "");
+  const Printed refused = place.run(file);
+  CHECK(refused.status == 5);
+  CHECK_THAT(refused.error, ContainsSubstring("to go on: triage workflow run " + file) &&
+                                ContainsSubstring("--run one --revive") &&
+                                !ContainsSubstring("ResumeOptions"));
+  CHECK_THAT(run_program({TRIAGE_COMMAND, "resume", "--store", place.file("runs.db"), "one"}).error,
+             ContainsSubstring("`triage workflow run FILE --run one --revive`"));
+  const Printed revived = place.run(file, {"--revive"});
+  INFO(revived.error);
+  CHECK(revived.status == 0);
+}
+
+TEST_CASE("a number that is answered reaches the next executor as it was given",
+          "[cli][workflow]") {
+  for (const std::string number : {"9007199254740993", "2", "2.5"}) {
+    const Place place;
+    const std::string file = place.write("number.yaml", R"(workflow: number
+agents: {echo: {command: [cat]}}
+start: q
+executors: [{id: q, ask: "Which account?", answer: number}, {id: r}]
+edges: [{from: q, to: r}]
+)");
+    REQUIRE(place.run(file).status == 7);
+    CHECK(place.run(file, {"--answer", "q/1/number/1=\"text\""}).status == 2);
+    const Printed done = place.run(file, {"--answer", "q/1/number/1=" + number});
+    INFO(done.error);
+    REQUIRE(done.status == 0);
+    const Json output = Json::parse(done.out).at("outputs").at(0).at("output");
+    CHECK(output.at("context").at("message").dump() == number);
+  }
+}
+
+TEST_CASE("no answer is taken beside one that comes too late", "[cli][workflow]") {
+  const Place place;
+  const std::string file = place.write("late.yaml", R"(workflow: late
+agents: {echo: {command: [cat]}}
+start: [a, b]
+executors:
+  - {id: a, ask: "Yes?", answer: boolean}
+  - {id: b, ask: "How many?", answer: number, expires: 500ms, otherwise: 5}
+  - {id: c}
+edges: [{from: [a, b], to: c}]
+)");
+  REQUIRE(place.run(file).status == 7);
+  run_program({"/bin/sh", "-c", "sleep 0.6"});
+  const Printed refused =
+      place.run(file, {"--answer", "a/1/boolean/1=true", "--answer", "b/1/number/1=3"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.error, !ContainsSubstring("taken are"));
+  CHECK_THAT(on_run(place, {"workflow", "show"}).out,
+             ContainsSubstring("Waits for an answer: a/1/boolean/1"));
+}
+
+TEST_CASE("a run at its most supersteps is no mistake of the command", "[cli][workflow]") {
+  const Place place;
+  const Printed printed = place.run(place.write("loop.yaml", R"(workflow: loop
+agents: {echo: {command: [echo, "1"]}}
+start: a
+executors: [{id: a}, {id: b}]
+edges: [{from: a, to: b}, {from: b, to: a}]
+max_supersteps: 3
+)"));
+  CHECK(printed.status == 5);
+  CHECK_THAT(printed.error, ContainsSubstring("raise max_supersteps in "));
+}
