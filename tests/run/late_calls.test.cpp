@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Calls of an attempt after its callable has returned, from a thread that was not joined.
-#include "support/flaky_store.hpp"
 #include "support/kit.hpp"
 #include "support/result.hpp"
+#include "support/unstored_results.hpp"
 #include "support/wait_until.hpp"
 
 #include <atomic>
@@ -229,7 +229,8 @@ TEST_CASE("an effect on a thread that outlives its callable has ended when the f
 TEST_CASE("a doubt about an effect on a thread that outlives its callable ends the run",
           "[attempt][threads]") {
   Kit kit;
-  const auto store = std::make_shared<FlakyStore>(kit.store);
+  const auto store =
+      std::make_shared<UnstoredResults>(kit.store, Error{Errc::io, "the disk is full"});
   AgentOptions options = kit.with(store);
   std::latch begun{1};
   std::thread late;
@@ -240,10 +241,7 @@ TEST_CASE("a doubt about an effect on a thread that outlives its callable ends t
                                 attempt.effect("charge", [&] {
                                   begun.count_down();
                                   while (!attempt.state().empty()) std::this_thread::yield();
-                                  // The callable has returned; the result cannot be stored.
-                                  const int next = store->operations() + 1;
-                                  store->fail_between(next, next);
-                                  return 40;
+                                  return 40;  // The callable has returned by now.
                                 });
                               } catch (const AttemptStopped&) {}
                             });

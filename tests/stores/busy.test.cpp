@@ -2,8 +2,8 @@
 // A store kept busy by others: a lock that was never acquired means that nothing was written.
 #include "support/catch.hpp"
 #include "support/result.hpp"
+#include "support/unstored_results.hpp"
 #include "triage/agent.hpp"
-#include "triage/forwarding_store.hpp"
 #include "triage/stores/memory.hpp"
 
 #include <algorithm>
@@ -13,28 +13,6 @@ using namespace triage;
 using namespace triage::test;
 
 namespace {
-
-// Reports this many times that another has the lock, when an effect's result arrives.
-class BusyAtResult final : public ForwardingStore {
- public:
-  explicit BusyAtResult(int times) : ForwardingStore(MemoryStore::create()), times_(times) {}
-  ~BusyAtResult() override { stop_queue(); }
-
-  Result<void> append(const Lease& lease, std::span<const Record> records,
-                      RunStatus status) override {
-    const bool has_result = std::any_of(records.begin(), records.end(), [](const Record& record) {
-      return record.kind() == RecordKind::effect_completed;
-    });
-    if (has_result && times_-- > 0) return Error{Errc::busy, "somebody else has the lock"};
-    return ForwardingStore::append(lease, records, status);
-  }
-  void append_group(std::span<AppendBatch> batches) override {
-    CheckpointStore::append_group(batches);
-  }
-
- private:
-  int times_;
-};
 
 // Time passes only during sleeps.
 class StillClock final : public Clock {
@@ -55,7 +33,8 @@ class StillClock final : public Clock {
 TEST_CASE("an effect whose result had to wait for the store's lock is done, not in doubt",
           "[stores][busy]") {
   int paid = 0;
-  const auto store = std::make_shared<BusyAtResult>(10);
+  const auto store = std::make_shared<UnstoredResults>(
+      MemoryStore::create(), Error{Errc::busy, "somebody else has the lock"}, 10);
   const TriageAgent agent{
       [&](const std::string&, Attempt& attempt) {
         return attempt.effect("pay", [&] { return ++paid; });
